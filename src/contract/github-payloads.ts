@@ -1,0 +1,187 @@
+/**
+ * What Leasehold reads out of GitHub's payloads, parsed once at the edge. Loose on purpose: GitHub adds
+ * fields, leaves users out (ghosts), and sends null where the documentation shows a value.
+ */
+
+import { z } from "zod";
+
+const id = z.int().nonnegative();
+const date = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
+
+export const GitHubUser = z.object({
+  id: id.nullish(),
+  login: z.string().nullish(),
+  type: z.string().nullish(),
+});
+
+export const GitHubLabel = z.object({
+  id: id.nullish(),
+  name: z.string(),
+  color: z.string().nullish(),
+  description: z.string().nullish(),
+});
+export type GitHubLabel = z.infer<typeof GitHubLabel>;
+
+const viaApp = z.object({ id: id.nullish() }).nullish();
+
+export const GitHubIssue = z.object({
+  id,
+  number: z.int().positive(),
+  node_id: z.string().nullish(),
+  title: z.string(),
+  body: z.string().nullish(),
+  state: z.enum(["open", "closed"]),
+  state_reason: z.string().nullish(),
+  labels: z.array(z.union([z.string(), GitHubLabel])).nullish(),
+  user: GitHubUser.nullish(),
+  author_association: z.string().nullish(),
+  performed_via_github_app: viaApp,
+  assignees: z.array(GitHubUser.nullable()).nullish(),
+  milestone: z.object({ title: z.string() }).nullish(),
+  locked: z.boolean().nullish(),
+  html_url: z.string(),
+  created_at: date,
+  updated_at: date,
+  closed_at: date.nullish(),
+  /** Present when the number is a pull request's. */
+  pull_request: z.object({}).nullish(),
+});
+export type GitHubIssue = z.infer<typeof GitHubIssue>;
+
+export const GitHubComment = z.object({
+  id,
+  body: z.string().nullish(),
+  user: GitHubUser.nullish(),
+  author_association: z.string().nullish(),
+  performed_via_github_app: viaApp,
+  html_url: z.string().nullish(),
+  issue_url: z.string().nullish(),
+  created_at: date,
+  updated_at: date,
+});
+export type GitHubComment = z.infer<typeof GitHubComment>;
+
+export const GitHubPull = z.object({
+  id,
+  number: z.int().positive(),
+  title: z.string(),
+  body: z.string().nullish(),
+  state: z.enum(["open", "closed"]),
+  draft: z.boolean().nullish(),
+  merged: z.boolean().nullish(),
+  merged_at: date.nullish(),
+  merge_commit_sha: z.string().nullish(),
+  base: z.object({ ref: z.string() }),
+  head: z.object({ ref: z.string(), sha: z.string(), repo: z.object({ id }).nullish() }),
+  user: GitHubUser.nullish(),
+  author_association: z.string().nullish(),
+  html_url: z.string(),
+  created_at: date,
+  updated_at: date,
+  closed_at: date.nullish(),
+});
+export type GitHubPull = z.infer<typeof GitHubPull>;
+
+export const GitHubRepository = z.object({
+  id,
+  name: z.string(),
+  full_name: z.string(),
+  default_branch: z.string().nullish(),
+  archived: z.boolean().nullish(),
+  html_url: z.string().nullish(),
+  owner: z.object({ login: z.string().nullish(), id: id.nullish() }).nullish(),
+});
+export type GitHubRepository = z.infer<typeof GitHubRepository>;
+
+const GitHubInstallation = z.object({
+  id,
+  account: z.object({ id: id.nullish(), login: z.string().nullish() }).nullish(),
+  suspended_at: z.string().nullish(),
+});
+
+/** What every delivery may carry around its subject. */
+const envelope = {
+  action: z.string().nullish(),
+  repository: GitHubRepository.nullish(),
+  sender: GitHubUser.nullish(),
+  installation: GitHubInstallation.nullish(),
+};
+
+export const Envelope = z.object({
+  ...envelope,
+  issue: z.object({ number: z.int().positive() }).nullish(),
+  pull_request: z.object({ number: z.int().positive() }).nullish(),
+});
+
+export const IssuesPayload = z.object({
+  ...envelope,
+  action: z.string(),
+  issue: GitHubIssue,
+  label: GitHubLabel.nullish(),
+  changes: z.object({ body: z.object({}).nullish() }).nullish(),
+});
+
+export const IssueCommentPayload = z.object({
+  ...envelope,
+  action: z.string(),
+  issue: GitHubIssue,
+  comment: GitHubComment,
+});
+
+export const PullRequestPayload = z.object({ ...envelope, action: z.string(), pull_request: GitHubPull });
+
+export const PullRequestReviewPayload = z.object({
+  ...envelope,
+  action: z.string(),
+  pull_request: z.object({ number: z.int().positive() }),
+  review: z.object({
+    id,
+    user: GitHubUser.nullish(),
+    state: z.string(),
+    commit_id: z.string().nullish(),
+    submitted_at: date.nullish(),
+  }),
+});
+
+export const CheckSuitePayload = z.object({
+  ...envelope,
+  action: z.string(),
+  check_suite: z.object({
+    id,
+    head_sha: z.string(),
+    head_branch: z.string().nullish(),
+    app: z.object({ slug: z.string().nullish() }).nullish(),
+    status: z.string().nullish(),
+    conclusion: z.string().nullish(),
+    updated_at: date,
+  }),
+});
+
+export const PushPayload = z.object({
+  ...envelope,
+  repository: GitHubRepository.extend({ pushed_at: z.union([z.int(), z.string()]).nullish() }).nullish(),
+  ref: z.string(),
+  after: z.string(),
+  deleted: z.boolean().nullish(),
+});
+
+export const LabelPayload = z.object({ ...envelope, action: z.string(), label: GitHubLabel });
+
+const RepositoryStub = z.object({ id, name: z.string(), full_name: z.string() });
+
+export const InstallationPayload = z.object({
+  ...envelope,
+  action: z.string(),
+  installation: GitHubInstallation,
+  repositories: z.array(RepositoryStub).nullish(),
+});
+
+export const InstallationRepositoriesPayload = z.object({
+  ...envelope,
+  action: z.string(),
+  installation: GitHubInstallation,
+  repositories_added: z.array(RepositoryStub).nullish(),
+  repositories_removed: z.array(RepositoryStub).nullish(),
+});
+
+export const RepositoryPayload = z.object({ ...envelope, action: z.string(), repository: GitHubRepository });

@@ -1,0 +1,75 @@
+/** What the target of a `blockedBy` edge means for authoring the edge and for its dependent (protocol 5). */
+
+import { isTerminalTag, type ItemState } from "./item-state.ts";
+import { tagValues } from "./tags.ts";
+
+export type BlockerStatus = "satisfied" | "waiting" | "stalled" | "missing" | "invalid" | "unknown";
+
+/** What is known of a blocker: an item, an issue that is no item, or nothing. */
+export type BlockerFacts =
+  | { readonly kind: "item"; readonly state: ItemState; readonly tags: readonly string[] }
+  | { readonly kind: "issue"; readonly open: boolean; readonly stateReason: string | null }
+  /** No such record here. */
+  | { readonly kind: "missing" }
+  /** In a repository where Leasehold is not installed: it blocks, and says so. */
+  | { readonly kind: "unknown" };
+
+/** One line of the protocol's table, by the target's state. */
+export function blockerStatus(facts: BlockerFacts): BlockerStatus {
+  switch (facts.kind) {
+    case "missing":
+      return "missing";
+    case "unknown":
+      return "unknown";
+    case "issue":
+      // An issue that is no item satisfies when it was closed as completed.
+      if (facts.open) return "waiting";
+      return facts.stateReason === "completed" || facts.stateReason === null ? "satisfied" : "stalled";
+    case "item": {
+      const states = tagValues(facts.tags, "state:");
+      if (states.length > 1 || states.some((state) => !isTerminalTag(state))) return "invalid";
+      if (facts.state === "complete") return "satisfied";
+      return facts.state === null ? "waiting" : "stalled";
+    }
+  }
+}
+
+export interface Blocker {
+  /** The item or issue number, or null when the target is in another repository. */
+  readonly number: number | null;
+  readonly target: string;
+  readonly status: BlockerStatus;
+  readonly rulingOwner: string | null;
+  readonly question: string | null;
+}
+
+export const isOpen = (blocker: Blocker): boolean => blocker.status !== "satisfied";
+
+export type EdgeRefusal =
+  | { readonly code: "edge_refused"; readonly detail: string }
+  | { readonly code: "cycle"; readonly cycle: readonly number[] };
+
+/**
+ * Whether a `blockedBy` edge may be authored. `path` is a chain of edges that already leads from the
+ * blocker back to the dependent, or null: closing it would be a cycle.
+ */
+export function judgeEdge(
+  dependent: number,
+  blocker: Pick<Blocker, "number" | "target" | "status">,
+  path: readonly number[] | null,
+): EdgeRefusal | null {
+  const name = blocker.number === null ? blocker.target : `#${blocker.number}`;
+  if (blocker.number === dependent) return { code: "cycle", cycle: [dependent, dependent] };
+  switch (blocker.status) {
+    case "missing":
+      return { code: "edge_refused", detail: `${name} does not exist; file it first, then block on it` };
+    case "stalled":
+      return { code: "edge_refused", detail: `${name} is parked or cancelled; it would never free the item` };
+    case "invalid":
+      return { code: "edge_refused", detail: `${name} carries an unknown or doubled state: tag; mend that first` };
+    case "unknown":
+    case "waiting":
+    case "satisfied":
+      return path === null ? null : { code: "cycle", cycle: [dependent, ...path] };
+  }
+}

@@ -1,0 +1,112 @@
+/** Defects: reported with the item and the offending value, never absorbed (protocol 6). */
+
+import type { AttemptReading } from "./attempts.ts";
+import { isTerminalTag } from "./item-state.ts";
+import { isPhase, isPriority, ITEM_TAG, MANDATORY_PREFIXES, tagValues } from "./tags.ts";
+import type { ItemFacts } from "./why-not.ts";
+
+export type DefectCode =
+  | "missing_tag"
+  | "duplicate_tag"
+  | "unknown_state"
+  | "phase_carries_state"
+  | "dangling_blocker"
+  | "stalled_blocker"
+  | "dependency_cycle"
+  | "claimed_but_unmarked"
+  | "marker_without_grant"
+  | "wrong_base"
+  | "issue_closed_item_live"
+  | "item_complete_issue_open"
+  | "label_removed_by_agent"
+  | "unknown_relation";
+
+export interface Defect {
+  readonly code: DefectCode;
+  readonly number: number;
+  /** What is wrong and what to do about it, for a person. */
+  readonly detail: string;
+  /** The offending value. */
+  readonly value: string;
+  readonly since: Date;
+}
+
+export interface DefectFacts {
+  readonly item: ItemFacts;
+  readonly reading: AttemptReading;
+  readonly relations: readonly string[];
+  /** When the facts last changed, as far as is known. */
+  readonly since: Date;
+  /** The oldest time at which a wait for GitHub to catch up is a defect. */
+  readonly settledBefore: Date;
+  readonly stateAt: Date | null;
+}
+
+const RELATIONS: readonly string[] = [
+  "blockedBy",
+  "partOf",
+  "integrates",
+  "informs",
+  "anchoredTo",
+  "related",
+  "claims",
+];
+
+/** The defects that follow from an item's facts. */
+export function defectsOf(facts: DefectFacts): Defect[] {
+  const { item } = facts;
+  const found: Defect[] = [];
+  const report = (code: DefectCode, value: string, detail: string) =>
+    found.push({ code, number: item.number, value, detail, since: facts.since });
+
+  tagDefects(item, report);
+  for (const blocker of item.blockers) {
+    const name = blocker.number === null ? blocker.target : `#${blocker.number}`;
+    if (blocker.status === "missing") {
+      report("dangling_blocker", name, `blocked by ${name}, which does not exist; remove the edge or file it`);
+    } else if (blocker.status === "stalled") {
+      const question = blocker.question ? `; ${blocker.rulingOwner} must rule: ${blocker.question}` : "";
+      report("stalled_blocker", name, `blocked by ${name}, which is parked or cancelled${question}`);
+    }
+  }
+  for (const relation of facts.relations) {
+    if (!RELATIONS.includes(relation)) {
+      report("unknown_relation", relation, `the relation ${relation} is not known; it is kept, and means nothing`);
+    }
+  }
+  if (facts.reading === "claimed_but_unmarked") {
+    report("claimed_but_unmarked", String(item.attempts), "claims were granted whose markers are not on the issue");
+  } else if (facts.reading === "marker_without_grant") {
+    report("marker_without_grant", String(item.attempts), "the issue carries more claim markers than grants were made");
+  }
+  if (item.state === null && !item.issueOpen) {
+    report("issue_closed_item_live", "closed", "closed by an agent, not completed: reopen it, or close it as a human");
+  }
+  const settled = facts.stateAt !== null && facts.stateAt < facts.settledBefore;
+  if (item.state === "complete" && item.issueOpen && settled) {
+    report("item_complete_issue_open", "open", "complete, but its issue is open: close it, or reopen to bring it back");
+  }
+  return found;
+}
+
+function tagDefects(item: ItemFacts, report: (code: DefectCode, value: string, detail: string) => void): void {
+  if (!item.tags.includes(ITEM_TAG)) report("missing_tag", ITEM_TAG, `the tag ${ITEM_TAG} is missing`);
+  for (const prefix of MANDATORY_PREFIXES) {
+    const values = tagValues(item.tags, prefix);
+    if (values.length === 0) report("missing_tag", prefix, `a ${prefix} tag is missing; add exactly one`);
+    if (values.length > 1) {
+      report("duplicate_tag", values.map((value) => prefix + value).join(", "), `keep exactly one ${prefix} tag`);
+    }
+  }
+  const states = tagValues(item.tags, "state:");
+  if (states.length > 1 || states.some((state) => !isTerminalTag(state))) {
+    report("unknown_state", states.join(", "), "state: is complete or parked, once; remove the others");
+  }
+  for (const phase of tagValues(item.tags, "phase:")) {
+    if (isPhase(phase)) continue;
+    report("phase_carries_state", phase, "phase: is research, implementation or integration, and never a status");
+  }
+  for (const priority of tagValues(item.tags, "priority:")) {
+    if (!isPriority(priority)) report("missing_tag", priority, "priority: is P0, P1, P2 or P3");
+  }
+}

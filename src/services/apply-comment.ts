@@ -1,0 +1,74 @@
+/** A comment on an issue: mirrored, and counted when it is a claim marker that can be trusted (protocol 4). */
+
+import type { z } from "zod";
+import type { IssueCommentPayload } from "../contract/github-payloads.ts";
+import { isListedAgent } from "../domain/human.ts";
+import { type Marker, parseMarker } from "../domain/marker.ts";
+import { type MarkerFacts, markerCounts, markerProvesFence } from "../domain/marker-trust.ts";
+import { mergeIssue } from "../domain/mirror-merge.ts";
+import { itemRef } from "../domain/record-key.ts";
+import { commentSnapshot, issueSnapshot } from "../github/snapshots.ts";
+import { countMarker, raiseFence, wasGranted } from "../store/claims.ts";
+import type { Trx } from "../store/database.ts";
+import { type CommentSnapshot, lockIssue, markCommentDeleted, saveComment, saveIssue } from "../store/mirror.ts";
+import { claimPromise, settlePromise } from "../store/outbox.ts";
+import { lockRecord } from "../store/records.ts";
+import type { Repository } from "../store/repositories.ts";
+import type { Deps } from "./deps.ts";
+import { outcomePromise } from "./item-changes.ts";
+import { knownRepository } from "./known-repository.ts";
+import { settleDelivery } from "./settle-delivery.ts";
+
+type Payload = z.infer<typeof IssueCommentPayload>;
+
+/** Applies one `issue_comment` delivery. */
+export async function applyComment(deps: Deps, seq: number, payload: Payload): Promise<void> {
+  const repository = await knownRepository(deps, payload);
+  if (!repository || payload.issue.pull_request) return settleDelivery(deps, seq, async () => {});
+  const { number } = payload.issue;
+  const comment = commentSnapshot(payload.comment, number);
+  await settleDelivery(deps, seq, async (trx) => {
+    await lockRecord(trx, itemRef(repository.id, number));
+    const stored = await lockIssue(trx, repository.id, number);
+    if (stored?.gone) return;
+    const change = mergeIssue(stored?.issue ?? null, issueSnapshot(payload.issue), { action: null, label: null });
+    if (change.kind === "save") await saveIssue(trx, repository.id, change.issue);
+    if (payload.action === "deleted") return markCommentDeleted(trx, repository.id, comment.id);
+    if (payload.action !== "created" && payload.action !== "edited") return;
+    await saveComment(trx, repository.id, comment);
+    // A marker edited into an old comment adds nothing; one that was counted stays counted.
+    if (payload.action === "created") await takeMarker(trx, deps, repository, comment);
+  });
+}
+
+/** Counts the comment's claim marker if it has one that counts, and settles what the outbox still owes of it. */
+export async function takeMarker(
+  trx: Trx,
+  deps: Pick<Deps, "github">,
+  repository: Repository,
+  comment: CommentSnapshot,
+): Promise<void> {
+  const marker = parseMarker(comment.body);
+  if (!marker || marker.number !== comment.issueNumber) return;
+  const facts: MarkerFacts = {
+    byApp: comment.viaAppId !== null && comment.viaAppId === (deps.github.app?.appId ?? null),
+    edited: comment.updatedAt.getTime() > comment.createdAt.getTime(),
+    byListedAgent: isListedAgent(comment.authorLogin, repository.settings.agents),
+    association: comment.authorAssociation,
+    granted: await wasGranted(trx, itemRef(repository.id, marker.number), marker.fence),
+  };
+  if (facts.byApp) await settlePromise(trx, repository.id, promiseOf(marker), "seen on the issue");
+  if (marker.verb !== "claim" || !markerCounts(facts)) return;
+  await countMarker(trx, {
+    repositoryId: repository.id,
+    number: marker.number,
+    fence: marker.fence,
+    commentId: comment.id,
+    owner: marker.owner,
+    byApp: facts.byApp,
+  });
+  if (markerProvesFence(facts)) await raiseFence(trx, marker.fence);
+}
+
+const promiseOf = (marker: Marker): string =>
+  marker.verb === "claim" ? claimPromise(marker.fence) : outcomePromise(marker.number, marker.fence, marker.result);

@@ -1,0 +1,125 @@
+/** Pull requests and their reviews: mirrored; a merge completes the items it is about (protocol 8). */
+
+import type { z } from "zod";
+import type { PullRequestPayload, PullRequestReviewPayload } from "../contract/github-payloads.ts";
+import { closingReferences } from "../domain/closing-keywords.ts";
+import { itemsOfPull, judgeMerge, type MergedPull } from "../domain/completion.ts";
+import { itemRef } from "../domain/record-key.ts";
+import { tagValue } from "../domain/tags.ts";
+import { readPullCommits } from "../github/reads.ts";
+import { hostOf, pullSnapshot } from "../github/snapshots.ts";
+import type { Trx } from "../store/database.ts";
+import { findItem, itemsRecordingPull, openIncident } from "../store/items.ts";
+import { findIssue } from "../store/mirror.ts";
+import { savePull, saveReview } from "../store/pulls.ts";
+import { findRecord, lockRecord } from "../store/records.ts";
+import type { Repository } from "../store/repositories.ts";
+import type { Deps } from "./deps.ts";
+import { completeItem } from "./item-changes.ts";
+import { knownRepository } from "./known-repository.ts";
+import { settleDelivery } from "./settle-delivery.ts";
+
+type Payload = z.infer<typeof PullRequestPayload>;
+
+/** Applies one `pull_request` delivery. */
+export async function applyPullRequest(deps: Deps, seq: number, payload: Payload): Promise<void> {
+  const repository = await knownRepository(deps, payload);
+  if (!repository) return settleDelivery(deps, seq, async () => {});
+  const raw = payload.pull_request;
+  const repo = { owner: repository.owner, name: repository.name, host: hostOf(raw.html_url) };
+  const snapshot = pullSnapshot(raw, repo);
+  const mergedAt = snapshot.mergedAt ?? (raw.merged ? raw.updated_at : null);
+  const merged = payload.action === "closed" && mergedAt !== null;
+  const items = merged ? await itemsMerged(deps, repository, payload, repo) : [];
+
+  await settleDelivery(deps, seq, async (trx) => {
+    await savePull(trx, repository.id, { ...snapshot, mergedAt });
+    if (!merged) return;
+    for (const number of items) {
+      await mergeInto(trx, repository, number, { number: raw.number, baseRef: raw.base.ref }, mergedAt);
+    }
+  });
+}
+
+/** The items that a merged pull request is about: by its text, its commits, its record or its branch. */
+async function itemsMerged(
+  deps: Deps,
+  repository: Repository,
+  payload: Payload,
+  repo: { owner: string; name: string; host: string },
+): Promise<number[]> {
+  const raw = payload.pull_request;
+  const text = closingReferences(raw.body ?? null, repo);
+  // A revert quotes what it takes back.
+  if (text.reverts !== null) return [];
+  const installationId = payload.installation?.id ?? repository.installationId;
+  const messages =
+    installationId === null
+      ? []
+      : await readPullCommits(await deps.github.client(installationId), repository, raw.number);
+  const closes = messages.flatMap((message) => closingReferences(message, repo).closes);
+  const pull: MergedPull = {
+    number: raw.number,
+    baseRef: raw.base.ref,
+    headRef: raw.head.ref,
+    sameRepository: raw.head.repo?.id === repository.id,
+  };
+  const recorded = await itemsRecordingPull(deps.db, repository.id, raw.number);
+  return itemsOfPull(pull, [...text.closes, ...closes], recorded);
+}
+
+async function mergeInto(
+  trx: Trx,
+  repository: Repository,
+  number: number,
+  pull: { number: number; baseRef: string },
+  mergedAt: Date,
+): Promise<void> {
+  const ref = itemRef(repository.id, number);
+  await lockRecord(trx, ref);
+  const item = await findItem(trx, repository.id, number);
+  const record = await findRecord(trx, ref);
+  const mirrored = await findIssue(trx, repository.id, number);
+  if (!item?.enrolled || !record || mirrored?.gone) return;
+  const baseBranch = tagValue(record.tags, "baseBranch:");
+  // Late: the item was reopened, say, after this merge.
+  if (item.stateEventAt !== null && mergedAt < item.stateEventAt && item.state === null) return;
+  switch (judgeMerge(pull, { state: item.state, baseBranch })) {
+    case "nothing":
+      return;
+    case "complete":
+      return completeItem(trx, { repository, number }, { pull: pull.number, base: pull.baseRef }, mergedAt);
+    case "wrong_base":
+      return openIncident(trx, {
+        repositoryId: repository.id,
+        number,
+        code: "wrong_base",
+        value: pull.baseRef,
+        detail:
+          `pull request #${pull.number} was merged into ${pull.baseRef}, not into the item's base branch ` +
+          `${baseBranch ?? "(missing)"}; merge that work there to complete the item`,
+      });
+  }
+}
+
+/** Applies one `pull_request_review` delivery. */
+export async function applyReview(
+  deps: Deps,
+  seq: number,
+  payload: z.infer<typeof PullRequestReviewPayload>,
+): Promise<void> {
+  const repository = await knownRepository(deps, payload);
+  await settleDelivery(deps, seq, async (trx) => {
+    if (!repository) return;
+    await saveReview(trx, {
+      repository_id: repository.id,
+      id: payload.review.id,
+      pull_number: payload.pull_request.number,
+      reviewer_id: payload.review.user?.id ?? null,
+      reviewer_login: payload.review.user?.login ?? null,
+      state: payload.action === "dismissed" ? "dismissed" : payload.review.state.toLowerCase(),
+      commit_sha: payload.review.commit_id ?? null,
+      submitted_at: payload.review.submitted_at ?? null,
+    });
+  });
+}

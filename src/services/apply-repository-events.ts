@@ -1,0 +1,201 @@
+/** What GitHub says of a repository as a whole: its address, labels, branches, checks, and whether the App reaches it. */
+
+import type { z } from "zod";
+import type {
+  CheckSuitePayload,
+  InstallationPayload,
+  InstallationRepositoriesPayload,
+  LabelPayload,
+  PushPayload,
+  RepositoryPayload,
+} from "../contract/github-payloads.ts";
+import { ownLabels } from "../domain/settings.ts";
+import { sameLabel } from "../domain/tags.ts";
+import type { Trx } from "../store/database.ts";
+import { deleteLabel, saveLabel } from "../store/mirror.ts";
+import { promise } from "../store/outbox.ts";
+import { saveBranchHead, saveCheckSuite } from "../store/pulls.ts";
+import {
+  markInstalled,
+  markRemoved,
+  markSuspended,
+  markUninstalled,
+  type Repository,
+  repositoriesOfInstallation,
+  saveInstallation,
+  saveRepository,
+} from "../store/repositories.ts";
+import type { Deps } from "./deps.ts";
+import { knownRepository } from "./known-repository.ts";
+import { settleDelivery } from "./settle-delivery.ts";
+
+/** `installation`: the App was put on an account, taken off it, or suspended. */
+export async function applyInstallation(
+  deps: Deps,
+  seq: number,
+  payload: z.infer<typeof InstallationPayload>,
+): Promise<void> {
+  const { id } = payload.installation;
+  const toBackfill: number[] = [];
+  await settleDelivery(deps, seq, async (trx) => {
+    switch (payload.action) {
+      case "created":
+        await rememberInstallation(trx, payload.installation);
+        toBackfill.push(...(await install(trx, id, payload.repositories ?? [])));
+        return;
+      case "deleted":
+        await markRemoved(trx, id);
+        return markUninstalled(trx, { installationId: id });
+      case "suspend":
+        return markSuspended(trx, id, true);
+      case "unsuspend":
+        await markSuspended(trx, id, false);
+        for (const repository of await repositoriesOfInstallation(trx, id)) {
+          await markInstalled(trx, repository, id);
+          toBackfill.push(repository);
+        }
+        return;
+      default:
+        return;
+    }
+  });
+  for (const repository of toBackfill) deps.wake.backfill(repository);
+}
+
+/** `installation_repositories`: the App may reach other repositories of an account than before. */
+export async function applyInstallationRepositories(
+  deps: Deps,
+  seq: number,
+  payload: z.infer<typeof InstallationRepositoriesPayload>,
+): Promise<void> {
+  const { id } = payload.installation;
+  let added: number[] = [];
+  await settleDelivery(deps, seq, async (trx) => {
+    await rememberInstallation(trx, payload.installation);
+    added = await install(trx, id, payload.repositories_added ?? []);
+    const removed = (payload.repositories_removed ?? []).map((repository) => repository.id);
+    if (removed.length > 0) await markUninstalled(trx, { ids: removed });
+  });
+  for (const repository of added) deps.wake.backfill(repository);
+}
+
+const rememberInstallation = (
+  trx: Trx,
+  installation: z.infer<typeof InstallationPayload>["installation"],
+): Promise<void> =>
+  saveInstallation(trx, {
+    id: installation.id,
+    accountId: installation.account?.id ?? null,
+    accountLogin: installation.account?.login ?? "ghost",
+  });
+
+async function install(
+  trx: Trx,
+  installationId: number,
+  repositories: readonly { id: number; full_name: string }[],
+): Promise<number[]> {
+  for (const { id, full_name } of repositories) {
+    const [owner = "", name = ""] = full_name.split("/");
+    await saveRepository(trx, { id, owner, name }, installationId);
+    await markInstalled(trx, id, installationId);
+  }
+  return repositories.map((repository) => repository.id);
+}
+
+/** `repository`: renamed, transferred, archived, given another default branch, deleted. */
+export async function applyRepository(
+  deps: Deps,
+  seq: number,
+  payload: z.infer<typeof RepositoryPayload>,
+): Promise<void> {
+  await knownRepository(deps, payload);
+  await settleDelivery(deps, seq, async (trx) => {
+    const { repository } = payload;
+    if (payload.action === "deleted") return markUninstalled(trx, { ids: [repository.id] });
+    const [owner = "", name = ""] = repository.full_name.split("/");
+    await saveRepository(
+      trx,
+      {
+        id: repository.id,
+        owner,
+        name,
+        defaultBranch: repository.default_branch ?? null,
+        archived: repository.archived ?? null,
+        url: repository.html_url ?? null,
+      },
+      payload.installation?.id ?? null,
+    );
+  });
+}
+
+/** `label`: a definition was made, changed or deleted. Our own are made again: a maintainer steers by them. */
+export async function applyLabel(deps: Deps, seq: number, payload: z.infer<typeof LabelPayload>): Promise<void> {
+  const repository = await knownRepository(deps, payload);
+  await settleDelivery(deps, seq, async (trx) => {
+    const { label } = payload;
+    if (!repository || label.id == null) return;
+    if (payload.action !== "deleted") {
+      const { id, name, color = null, description = null } = label;
+      return saveLabel(trx, repository.id, { id, name, color, description });
+    }
+    await deleteLabel(trx, repository.id, label.id);
+    await promiseOwnLabels(trx, repository, (name) => sameLabel(name, label.name));
+  });
+}
+
+/** Promises the definitions of Leasehold's own labels that the test picks. */
+export async function promiseOwnLabels(
+  trx: Trx,
+  repository: Repository,
+  isWanted: (name: string) => boolean,
+): Promise<void> {
+  for (const label of ownLabels(repository.settings)) {
+    if (!isWanted(label.name)) continue;
+    await promise(trx, {
+      repositoryId: repository.id,
+      issueNumber: null,
+      promise: `define:${label.name.toLowerCase()}`,
+      effect: { kind: "create_label", ...label },
+    });
+  }
+}
+
+/** `push`: a branch has another head. Tags and merge-queue refs are no branches (github-cases 67). */
+export async function applyPush(deps: Deps, seq: number, payload: z.infer<typeof PushPayload>): Promise<void> {
+  const repository = await knownRepository(deps, payload);
+  const branch = /^refs\/heads\/(?!gh-readonly-queue\/)(.+)$/.exec(payload.ref)?.[1];
+  await settleDelivery(deps, seq, async (trx) => {
+    if (!repository || !branch) return;
+    const pushedAt = payload.repository?.pushed_at;
+    await saveBranchHead(trx, repository.id, {
+      name: branch,
+      sha: payload.deleted ? null : payload.after,
+      pusherId: payload.sender?.id ?? null,
+      pusherLogin: payload.sender?.login ?? null,
+      pushedAt: typeof pushedAt === "number" ? new Date(pushedAt * 1000) : new Date(pushedAt ?? 0),
+    });
+  });
+}
+
+/** `check_suite`: the checks of a commit moved. */
+export async function applyCheckSuite(
+  deps: Deps,
+  seq: number,
+  payload: z.infer<typeof CheckSuitePayload>,
+): Promise<void> {
+  const repository = await knownRepository(deps, payload);
+  await settleDelivery(deps, seq, async (trx) => {
+    if (!repository) return;
+    const suite = payload.check_suite;
+    await saveCheckSuite(trx, {
+      repository_id: repository.id,
+      id: suite.id,
+      head_sha: suite.head_sha,
+      head_branch: suite.head_branch ?? null,
+      app_slug: suite.app?.slug ?? null,
+      status: suite.status ?? null,
+      conclusion: suite.conclusion ?? null,
+      updated_at: suite.updated_at,
+    });
+  });
+}

@@ -1,0 +1,263 @@
+/**
+ * Backfill: what was there before the App was. Labels first, then open issues, comments, open pull requests,
+ * page by page; the cursor is stored after each page, so that a crash or a rate limit resumes where it stopped.
+ * Every page is applied as if its rows had been announced; reading one twice changes nothing.
+ */
+
+import { admissionByHistory } from "../domain/admission-history.ts";
+import { prioritiesOfLabels, hasLabel, sameLabel } from "../domain/tags.ts";
+import { mergeIssue, type IssueSnapshot } from "../domain/mirror-merge.ts";
+import { itemRef } from "../domain/record-key.ts";
+import type { GitHubIssue } from "../contract/github-payloads.ts";
+import type { Transition } from "../domain/issue-transitions.ts";
+import type { Client } from "../github/connection.ts";
+import { failureOf, isAbsent } from "../github/failure.ts";
+import {
+  listComments,
+  listLabels,
+  listOpenIssues,
+  listOpenPulls,
+  type IssueEventRead,
+  readIssueEvents,
+  readPull,
+  readRepository,
+} from "../github/reads.ts";
+import { commentSnapshot, hostOf, issueOfComment, issueSnapshot, pullSnapshot, pullStub } from "../github/snapshots.ts";
+import {
+  type BackfillCursor,
+  finishBackfill,
+  releaseBackfill,
+  saveBackfillCursor,
+  takeBackfill,
+} from "../store/backfill.ts";
+import { findIssue, lockIssue, saveComment, saveIssue, saveLabel } from "../store/mirror.ts";
+import { pullsWithoutBranches, savePull } from "../store/pulls.ts";
+import { lockRecord } from "../store/records.ts";
+import { findRepositoryById, markHeard, type Repository, saveRepository } from "../store/repositories.ts";
+import { takeMarker } from "./apply-comment.ts";
+import { promiseOwnLabels } from "./apply-repository-events.ts";
+import { askHuman } from "./ask-actor.ts";
+import type { Deps } from "./deps.ts";
+import { carryOut, knownItem } from "./issue-transitions.ts";
+
+/** After a failure that names no time. */
+const RETRY_SECONDS = 30;
+const START: BackfillCursor = { phase: "labels", since: null, page: 1, after: 0 };
+
+/** Goes on with a repository's backfill until it is done or `stopping` says so. One process at a time works on it. */
+export async function backfill(deps: Deps, repositoryId: number, stopping: AbortSignal): Promise<void> {
+  if (deps.github.app === null) return;
+  const taken = await takeBackfill(deps.db, repositoryId, deps.replica);
+  if (taken === "busy") return;
+  try {
+    await goOn(deps, repositoryId, taken ?? START, stopping);
+  } catch (error) {
+    const failure = failureOf(error);
+    const seconds = failure.retryAfterSeconds ?? RETRY_SECONDS;
+    deps.log.warn({ repositoryId, reason: failure.message, retryInSeconds: seconds }, "a backfill stopped, and will go on");
+    await releaseBackfill(deps.db, repositoryId, deps.replica, failure.message, seconds);
+  }
+}
+
+async function goOn(deps: Deps, repositoryId: number, from: BackfillCursor, stopping: AbortSignal): Promise<void> {
+  let cursor = from;
+  while (!stopping.aborted) {
+    const repository = await findRepositoryById(deps.db, repositoryId);
+    if (!repository?.installed || repository.installationId === null) return;
+    const client = await deps.github.client(repository.installationId);
+    const next: BackfillCursor | null = await step(deps, client, repository, cursor);
+    deps.wake.outbox();
+    if (next === null) {
+      await finishBackfill(deps.db, repositoryId, deps.replica);
+      await markHeard(deps.db, repositoryId);
+      deps.log.info({ repository: `${repository.owner}/${repository.name}` }, "the backfill is complete");
+      return;
+    }
+    cursor = next;
+    if (!(await saveBackfillCursor(deps.db, repositoryId, deps.replica, cursor))) return;
+  }
+  await releaseBackfill(deps.db, repositoryId, deps.replica, "the server was stopped", 0);
+}
+
+/** Does one page and answers where to go on; null: done. */
+async function step(
+  deps: Deps,
+  client: Client,
+  repository: Repository,
+  cursor: BackfillCursor,
+): Promise<BackfillCursor | null> {
+  switch (cursor.phase) {
+    case "labels":
+      await takeLabels(deps, client, repository);
+      return { ...START, phase: "issues" };
+    case "issues": {
+      const page = await listOpenIssues(client, repository, cursor);
+      for (const issue of page.rows) await takeIssue(deps, client, repository, issue);
+      return nextByTime(cursor, page, "comments");
+    }
+    case "comments": {
+      const page = await listComments(client, repository, cursor);
+      for (const comment of page.rows) {
+        const number = issueOfComment(comment);
+        if (number !== null) await takeComment(deps, repository, commentSnapshot(comment, number));
+      }
+      return nextByTime(cursor, page, "pulls");
+    }
+    case "pulls": {
+      const page = await listOpenPulls(client, repository, cursor.page);
+      for (const pull of page.rows) {
+        const snapshot = pullSnapshot(pull, { ...repository, host: hostOf(pull.html_url) });
+        await deps.db.transaction().execute((trx) => savePull(trx, repository.id, snapshot));
+      }
+      return page.full ? { ...cursor, page: cursor.page + 1 } : { ...START, phase: "missed_pulls" };
+    }
+    case "missed_pulls": {
+      // Pages shift while pull requests close; those that the issue list named are read one by one.
+      const missed = await pullsWithoutBranches(deps.db, repository.id, cursor.after, 50);
+      for (const number of missed) await takePull(deps, client, repository, number);
+      const last = missed.at(-1);
+      return last === undefined ? null : { ...cursor, after: last };
+    }
+  }
+}
+
+/**
+ * The next page of a listing sorted by time of change. Going on from the last time seen, not by page number,
+ * misses nothing when rows move while we read; only within one second pages are counted.
+ */
+function nextByTime(
+  cursor: BackfillCursor,
+  page: { full: boolean; rows: readonly { updated_at: Date }[] },
+  then: BackfillCursor["phase"],
+): BackfillCursor {
+  if (!page.full) return { ...START, phase: then };
+  const last = page.rows.at(-1)?.updated_at.toISOString() ?? null;
+  return last === cursor.since ? { ...cursor, page: cursor.page + 1 } : { ...cursor, since: last, page: 1 };
+}
+
+async function takeLabels(deps: Deps, client: Client, repository: Repository): Promise<void> {
+  const facts = await readRepository(client, repository);
+  const labels = await listLabels(client, repository);
+  await deps.db.transaction().execute(async (trx) => {
+    const [owner = repository.owner, name = repository.name] = facts.full_name.split("/");
+    const identity = {
+      id: facts.id,
+      owner,
+      name,
+      defaultBranch: facts.default_branch ?? null,
+      archived: facts.archived ?? null,
+      url: facts.html_url ?? null,
+    };
+    await saveRepository(trx, identity, repository.installationId);
+    for (const { id, name: label, color = null, description = null } of labels) {
+      if (id != null) await saveLabel(trx, repository.id, { id, name: label, color, description });
+    }
+    await promiseOwnLabels(trx, repository, (own) => !labels.some((label) => sameLabel(label.name, own)));
+  });
+}
+
+async function takeIssue(deps: Deps, client: Client, repository: Repository, raw: GitHubIssue): Promise<void> {
+  if (raw.pull_request) {
+    const stub = pullStub(raw, { ...repository, host: hostOf(raw.html_url) });
+    await deps.db.transaction().execute((trx) => savePull(trx, repository.id, stub));
+    return;
+  }
+  const incoming = issueSnapshot(raw);
+  const plan = await planFromHistory(deps, client, repository, incoming);
+  await deps.db.transaction().execute(async (trx) => {
+    await lockRecord(trx, itemRef(repository.id, incoming.number));
+    const stored = await lockIssue(trx, repository.id, incoming.number);
+    if (stored?.gone) return;
+    const change = mergeIssue(stored?.issue ?? null, incoming, { action: null, label: null });
+    if (change.kind === "save") await saveIssue(trx, repository.id, change.issue);
+    // An event that came meanwhile knows better than what was read before it.
+    else if (incoming.updatedAt < (stored?.issue.updatedAt ?? incoming.updatedAt)) return;
+    const context = { issue: incoming, eventAt: incoming.updatedAt, region: deps.region };
+    await carryOut(trx, { repository, number: incoming.number }, await plan(trx), context);
+  });
+}
+
+type Plan = (trx: Parameters<typeof knownItem>[0]) => Promise<Transition[]>;
+
+/** What an issue's labels and event list say of its item: enrolment, admission, a human's park. */
+async function planFromHistory(
+  deps: Deps,
+  client: Client,
+  repository: Repository,
+  issue: IssueSnapshot,
+): Promise<Plan> {
+  const { settings } = repository;
+  const enrolled = settings.enrollAll || hasLabel(issue.labels, settings.labels.backlog);
+  const before = await knownItem(deps.db, repository.id, issue.number);
+  const was = await findIssue(deps.db, repository.id, issue.number);
+  // Open on GitHub is not enough: the close that completion promised may still be on its way.
+  const wasReopened = was !== null && !was.issue.open && was.issue.updatedAt < issue.updatedAt;
+  if (!enrolled) return async () => (before?.enrolled ? [{ kind: "enrolled", enrolled: false }] : []);
+
+  const author = { id: issue.authorId, login: issue.authorLogin, type: issue.authorType };
+  const events = await readIssueEvents(client, repository, issue.number);
+  const verdict = admissionByHistory({
+    author: {
+      login: issue.authorLogin,
+      human: await askHuman(client, repository, author, issue.viaAppId !== null, settings),
+    },
+    labelPresent: hasLabel(issue.labels, settings.labels.gate),
+    events: await labelActs(client, repository, events, settings.labels.gate),
+  });
+  const parks = (await labelActs(client, repository, events, settings.labels.stale)).at(-1);
+  return async (trx) => {
+    const item = await knownItem(trx, repository.id, issue.number);
+    const plan: Transition[] = [];
+    if (item === null) plan.push({ kind: "enrol", admitted: verdict.admitted, by: verdict.by });
+    else {
+      if (!item.enrolled) plan.push({ kind: "enrolled", enrolled: true });
+      if (item.admitted && !verdict.admitted) plan.push({ kind: "withdraw", why: "by the issue's history" });
+      if (!item.admitted && verdict.admitted) plan.push({ kind: "admit", by: verdict.by ?? "ghost" });
+      const priorities = prioritiesOfLabels(issue.labels);
+      if (priorities.length > 0) plan.push({ kind: "priorities", values: priorities });
+      const ended = item.state === "complete" || item.state === "cancelled";
+      if (ended && wasReopened) plan.push({ kind: "reopen", by: "ghost" });
+    }
+    if (verdict.restore) plan.push({ kind: "add_label", label: settings.labels.gate });
+    const isParked = item?.state === "parked";
+    const parkedByHuman = parks?.action === "labeled" && parks.human && hasLabel(issue.labels, settings.labels.stale);
+    if (parkedByHuman && !isParked) plan.push({ kind: "park", by: parks.login ?? "ghost" });
+    if (isParked && parks?.action === "unlabeled" && parks.human) plan.push({ kind: "unpark", by: parks.login ?? "ghost" });
+    return plan;
+  };
+}
+
+async function labelActs(client: Client, repository: Repository, events: readonly IssueEventRead[], label: string) {
+  const acts = events.filter((event) => event.label !== null && sameLabel(event.label, label));
+  return Promise.all(
+    acts.slice(-1).map(async ({ event, sender, viaApp }) => ({
+      action: event === "labeled" ? ("labeled" as const) : ("unlabeled" as const),
+      login: sender.login,
+      human: await askHuman(client, repository, sender, viaApp, repository.settings),
+    })),
+  );
+}
+
+async function takeComment(
+  deps: Deps,
+  repository: Repository,
+  comment: ReturnType<typeof commentSnapshot>,
+): Promise<void> {
+  // Comments of issues that are not mirrored (closed ones, pull requests) are not needed.
+  if (!(await findIssue(deps.db, repository.id, comment.issueNumber))) return;
+  await deps.db.transaction().execute(async (trx) => {
+    await lockRecord(trx, itemRef(repository.id, comment.issueNumber));
+    await saveComment(trx, repository.id, comment);
+    await takeMarker(trx, deps, repository, comment);
+  });
+}
+
+async function takePull(deps: Deps, client: Client, repository: Repository, number: number): Promise<void> {
+  try {
+    const pull = await readPull(client, repository, number);
+    const snapshot = pullSnapshot(pull, { ...repository, host: hostOf(pull.html_url) });
+    await deps.db.transaction().execute((trx) => savePull(trx, repository.id, snapshot));
+  } catch (error) {
+    if (!isAbsent(error)) throw error;
+  }
+}

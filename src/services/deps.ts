@@ -1,0 +1,27 @@
+/** What the services need, handed down from `app.ts`: nothing is reached for globally. */
+
+import type { Logger } from "pino";
+import type { LeaseBounds } from "../domain/lease.ts";
+import type { GitHubConnection } from "../github/connection.ts";
+import type { Database, Db } from "../store/database.ts";
+
+export interface Deps {
+  readonly database: Database;
+  readonly db: Db;
+  readonly github: GitHubConnection;
+  readonly log: Logger;
+  /** This deployment's region. */
+  readonly region: string;
+  readonly lease: LeaseBounds;
+  /** Names this process among the replicas. */
+  readonly replica: string;
+  readonly version: string;
+  readonly wake: Wake;
+}
+
+/** Hints that work is waiting; work is also found without them, only later. Called after commit. */
+export interface Wake {
+  inbox(): void;
+  outbox(): void;
+  backfill(repositoryId: number): void;
+}

@@ -1,0 +1,122 @@
+/**
+ * Tells GitHub what was promised: one writer per installation, in order per issue. A try that may have had its
+ * effect (a 502 after the comment was made, a crash) is not repeated blindly: the next try looks first.
+ */
+
+import { hasLabel, sameLabel } from "../domain/tags.ts";
+import type { Client } from "../github/connection.ts";
+import { failureOf, isAbsent } from "../github/failure.ts";
+import { hasOwnComment } from "../github/reads.ts";
+import { addLabel, closeIssue, createLabel, postComment } from "../github/writes.ts";
+import { findItem } from "../store/items.ts";
+import { findIssue } from "../store/mirror.ts";
+import {
+  breakPromise,
+  keepPromise,
+  type OutboxRow,
+  pauseInstallation,
+  postponePromise,
+  releaseWriter,
+  takePromise,
+  takeWriter,
+} from "../store/outbox.ts";
+import { findRepositoryById, type Repository } from "../store/repositories.ts";
+import type { Deps } from "./deps.ts";
+import { backoffSeconds } from "./drain-inbox.ts";
+
+/** With the backoff, hours: GitHub's outages end, but nothing is retried for ever. */
+const MAX_ATTEMPTS = 40;
+/** GitHub's clock and the database's may differ by this much when looking for a comment of ours. */
+const CLOCK_SLACK_MS = 10 * 60_000;
+
+/** Writes for every installation that has something due, until none has or `stopping` says so. */
+export async function drainOutbox(deps: Deps, stopping: AbortSignal): Promise<void> {
+  while (!stopping.aborted && deps.github.app !== null) {
+    const installationId = await takeWriter(deps.db, deps.replica);
+    if (installationId === null) return;
+    try {
+      await writeFor(deps, installationId, stopping);
+    } finally {
+      await releaseWriter(deps.db, installationId, deps.replica);
+    }
+  }
+}
+
+async function writeFor(deps: Deps, installationId: number, stopping: AbortSignal): Promise<void> {
+  while (!stopping.aborted) {
+    const row = await takePromise(deps.db, installationId, deps.replica);
+    if (!row) return;
+    const repository = await findRepositoryById(deps.db, row.repositoryId);
+    if (!repository) return breakPromise(deps.db, row, "the repository is not known any more");
+    try {
+      if (await isWanted(deps, repository, row)) {
+        await perform(deps, await deps.github.client(installationId), repository, row);
+      }
+      await keepPromise(deps.db, row);
+    } catch (error) {
+      if (await handleFailure(deps, installationId, row, error)) return;
+    }
+  }
+}
+
+/** Whether it still makes sense: a label that a human has since done away with must not come back. */
+async function isWanted(deps: Deps, repository: Repository, row: OutboxRow): Promise<boolean> {
+  const { effect, issueNumber } = row;
+  if (issueNumber === null) return true;
+  const mirrored = await findIssue(deps.db, repository.id, issueNumber);
+  if (mirrored?.gone) return false;
+  if (effect.kind !== "add_label") return true;
+  if (hasLabel(mirrored?.issue.labels ?? [], effect.label)) return false;
+  const item = await findItem(deps.db, repository.id, issueNumber);
+  const { gate, stale } = repository.settings.labels;
+  if (sameLabel(effect.label, gate)) return item?.admitted === false;
+  if (sameLabel(effect.label, stale)) return item?.state === "parked";
+  return true;
+}
+
+async function perform(deps: Deps, client: Client, repository: Repository, row: OutboxRow): Promise<void> {
+  const { effect, issueNumber } = row;
+  switch (effect.kind) {
+    case "create_label":
+      return createLabel(client, repository, effect);
+    case "add_label":
+      return addLabel(client, repository, numberOf(row), effect.label);
+    case "close_issue":
+      return closeIssue(client, repository, numberOf(row), effect.reason);
+    case "comment": {
+      const firstLine = effect.body.split("\n", 1)[0] ?? "";
+      const appId = deps.github.app?.appId ?? 0;
+      const since = new Date(row.createdAt.getTime() - CLOCK_SLACK_MS);
+      const mayStand = row.attempts > 1;
+      if (mayStand && (await hasOwnComment(client, repository, numberOf(row), { firstLine, appId, since }))) return;
+      deps.log.debug({ repositoryId: repository.id, issue: issueNumber, promise: row.promise }, "posting a comment");
+      return postComment(client, repository, numberOf(row), effect.body);
+    }
+  }
+}
+
+function numberOf(row: OutboxRow): number {
+  if (row.issueNumber === null) throw new Error(`the promise ${row.promise} names no issue`);
+  return row.issueNumber;
+}
+
+/** Answers whether the writer must stop for now. */
+async function handleFailure(deps: Deps, installationId: number, row: OutboxRow, error: unknown): Promise<boolean> {
+  const failure = failureOf(error);
+  const fields = { repositoryId: row.repositoryId, issue: row.issueNumber, promise: row.promise, attempts: row.attempts };
+  const seconds = failure.retryAfterSeconds ?? backoffSeconds(row.attempts);
+  // Right after an event GitHub may still answer 404 (github-cases 71): one refusal is not yet final.
+  const isFinal = (failure.kind === "refused" && !(isAbsent(error) && row.attempts < 4)) || row.attempts >= MAX_ATTEMPTS;
+  if (isFinal) {
+    deps.log.error({ ...fields, reason: failure.message }, "GitHub refuses what was promised; it is kept as failed");
+    await breakPromise(deps.db, row, failure.message);
+    return false;
+  }
+  deps.log.warn({ ...fields, reason: failure.message, retryInSeconds: seconds }, "writing to GitHub will be tried again");
+  await postponePromise(deps.db, row, failure.message, seconds);
+  if (failure.kind === "rate_limited" || failure.kind === "unauthorized") {
+    await pauseInstallation(deps.db, installationId, seconds);
+    return true;
+  }
+  return false;
+}

@@ -1,0 +1,152 @@
+/**
+ * Changes of an item's state, each whole: the record's tag (which is the truth), the item's row, the claim,
+ * and what GitHub is to be told, in one transaction. Callers hold the record's lock.
+ */
+
+import { completedComment, parkedComment, SELF } from "../domain/comments.ts";
+import { type ItemState, stateTags } from "../domain/item-state.ts";
+import { itemRef } from "../domain/record-key.ts";
+import { hasLabel, withTag } from "../domain/tags.ts";
+import { type Claim, endClaim, findClaim } from "../store/claims.ts";
+import type { Trx } from "../store/database.ts";
+import { closeIncidents, forgiveAttempts, setState } from "../store/items.ts";
+import { findIssue } from "../store/mirror.ts";
+import { labelPromise, promise, settlePromise } from "../store/outbox.ts";
+import { findRecord, setRecordTags } from "../store/records.ts";
+import type { Repository } from "../store/repositories.ts";
+
+export interface ItemAt {
+  readonly repository: Repository;
+  readonly number: number;
+}
+
+export const outcomePromise = (number: number, fence: number, result: string): string =>
+  `outcome:${number}:${fence}:${result}`;
+
+async function setStateTag(trx: Trx, { repository, number }: ItemAt, state: ItemState, pull?: number): Promise<void> {
+  const ref = itemRef(repository.id, number);
+  const record = await findRecord(trx, ref);
+  if (!record) throw new Error(`item ${number} of repository ${repository.id} has no record`);
+  const tags = withTag(record.tags, "state:", stateTags(state));
+  const withPull = pull === undefined || tags.includes(`pr:${pull}`) ? tags : [...tags, `pr:${pull}`];
+  await setRecordTags(trx, ref, withPull);
+}
+
+/** Ends the claim if one is live: the former holder is refused from then on. Answers the claim there was. */
+async function endLiveClaim(trx: Trx, at: ItemAt, how: "completed" | "parked" | "released"): Promise<Claim | null> {
+  const ref = itemRef(at.repository.id, at.number);
+  const found = await findClaim(trx, ref);
+  if (found?.claim.live) await endClaim(trx, ref, found.claim.fence, how);
+  return found?.claim ?? null;
+}
+
+async function issueIsOpen(trx: Trx, { repository, number }: ItemAt): Promise<boolean> {
+  const mirrored = await findIssue(trx, repository.id, number);
+  return mirrored !== null && mirrored.gone === null && mirrored.issue.open;
+}
+
+export type CompletedBy = { readonly pull: number; readonly base: string } | { readonly human: string };
+
+/** Completes the item (protocol 8): tag, pull request, claim ended, outcome posted, issue closed. */
+export async function completeItem(trx: Trx, at: ItemAt, by: CompletedBy, eventAt: Date | null): Promise<void> {
+  const { repository, number } = at;
+  await setStateTag(trx, at, "complete", "pull" in by ? by.pull : undefined);
+  const name = "pull" in by ? `#${by.pull}` : by.human;
+  await setState(trx, repository.id, number, { state: "complete", by: name, eventAt });
+  await closeIncidents(trx, repository.id, number, ["wrong_base"]);
+  const claim = await endLiveClaim(trx, at, "completed");
+  // A human who closes an item that nobody ever claimed needs no comment about it.
+  if (claim !== null || "pull" in by) {
+    const fence = claim?.fence ?? 0;
+    await promise(trx, {
+      repositoryId: repository.id,
+      issueNumber: number,
+      promise: outcomePromise(number, fence, "complete"),
+      effect: { kind: "comment", body: completedComment({ number, owner: claim?.owner ?? SELF, fence }, by) },
+    });
+  }
+  if (await issueIsOpen(trx, at)) {
+    await promise(trx, {
+      repositoryId: repository.id,
+      issueNumber: number,
+      promise: `close:${number}`,
+      effect: { kind: "close_issue", reason: "completed" },
+    });
+  }
+}
+
+export interface Park {
+  readonly by: string;
+  readonly reason: string;
+  readonly note?: string | null;
+  readonly rulingOwner?: string | null;
+  readonly question?: string | null;
+  readonly eventAt: Date | null;
+}
+
+/** Parks the item (protocol 5): tag first, then the label and a comment saying why. */
+export async function parkItem(trx: Trx, at: ItemAt, park: Park): Promise<void> {
+  const { repository, number } = at;
+  await setStateTag(trx, at, "parked");
+  await setState(trx, repository.id, number, {
+    state: "parked",
+    by: park.by,
+    eventAt: park.eventAt,
+    parkReason: park.reason,
+    rulingOwner: park.rulingOwner ?? null,
+    question: park.question ?? null,
+  });
+  const claim = await endLiveClaim(trx, at, "parked");
+  const staleLabel = repository.settings.labels.stale;
+  const mirrored = await findIssue(trx, repository.id, number);
+  if (!hasLabel(mirrored?.issue.labels ?? [], staleLabel)) await promiseLabel(trx, at, staleLabel);
+  const fence = claim?.fence ?? 0;
+  const news = {
+    number,
+    owner: claim?.owner ?? SELF,
+    fence,
+    reason: park.reason,
+    note: park.note ?? null,
+    staleLabel,
+  };
+  await promise(trx, {
+    repositoryId: repository.id,
+    issueNumber: number,
+    promise: outcomePromise(number, fence, "parked"),
+    effect: { kind: "comment", body: parkedComment(news) },
+  });
+}
+
+/** A human unparks: only fences granted from now on count, and the item is ready again. */
+export async function unparkItem(trx: Trx, at: ItemAt, by: string, eventAt: Date): Promise<void> {
+  const { repository, number } = at;
+  await setStateTag(trx, at, null);
+  await setState(trx, repository.id, number, { state: null, by, eventAt });
+  await forgiveAttempts(trx, repository.id, number);
+  await closeIncidents(trx, repository.id, number, ["label_removed_by_agent"]);
+  await settlePromise(trx, repository.id, labelPromise(number, repository.settings.labels.stale), "unparked");
+}
+
+/** The issue was closed as not planned, or is gone: out of the ready set, and not a satisfied blocker. */
+export async function cancelItem(trx: Trx, at: ItemAt, by: string, eventAt: Date): Promise<void> {
+  await setStateTag(trx, at, "cancelled");
+  await setState(trx, at.repository.id, at.number, { state: "cancelled", by, eventAt });
+  await endLiveClaim(trx, at, "released");
+}
+
+/** A reopened issue brings its item back to life; attempts go on counting. */
+export async function reopenItem(trx: Trx, at: ItemAt, by: string, eventAt: Date): Promise<void> {
+  await setStateTag(trx, at, null);
+  await setState(trx, at.repository.id, at.number, { state: null, by, eventAt });
+  await settlePromise(trx, at.repository.id, `close:${at.number}`, "reopened");
+}
+
+/** Promises a label on the issue. */
+export async function promiseLabel(trx: Trx, { repository, number }: ItemAt, label: string): Promise<void> {
+  await promise(trx, {
+    repositoryId: repository.id,
+    issueNumber: number,
+    promise: labelPromise(number, label),
+    effect: { kind: "add_label", label },
+  });
+}

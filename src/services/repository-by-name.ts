@@ -1,0 +1,24 @@
+/** Finds the repository that a request names, or says what to do about its absence. */
+
+import { Problem } from "../contract/problem.ts";
+import type { RepositoryName } from "../domain/record-key.ts";
+import { createLocalRepository, findRepositoryByName, type Repository } from "../store/repositories.ts";
+import type { Deps } from "./deps.ts";
+
+export async function repositoryByName(deps: Deps, { owner, name }: RepositoryName): Promise<Repository> {
+  const repository = await findRepositoryByName(deps.db, owner, name);
+  if (repository) return repository;
+  throw new Problem(
+    "not_found",
+    deps.github.app === null
+      ? `${owner}/${name} is not known here. No GitHub App is configured: write a memory record to it to begin, or open /setup`
+      : `${owner}/${name} is not known here. Install the GitHub App on it, or check the spelling`,
+  );
+}
+
+/** As above, but without an App a first write makes the repository, so that memory works from the first minute. */
+export async function repositoryForWriting(deps: Deps, name: RepositoryName): Promise<Repository> {
+  const repository = await findRepositoryByName(deps.db, name.owner, name.name);
+  if (repository || deps.github.app !== null) return repository ?? repositoryByName(deps, name);
+  return deps.db.transaction().execute((trx) => createLocalRepository(trx, name.owner, name.name));
+}

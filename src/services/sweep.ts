@@ -1,0 +1,61 @@
+/** The park sweep (protocol 5): parks what crossed the threshold with nobody on it, and finishes half parks. */
+
+import { isPoison } from "../domain/attempts.ts";
+import { isHeld } from "../domain/lease.ts";
+import { itemRef } from "../domain/record-key.ts";
+import type { Trx } from "../store/database.ts";
+import { findItemView } from "../store/item-facts.ts";
+import { itemsToSweep } from "../store/items.ts";
+import { retryPromisedLabels } from "../store/outbox.ts";
+import { lockRecord } from "../store/records.ts";
+import { findRepositoryById, type Repository } from "../store/repositories.ts";
+import type { Deps } from "./deps.ts";
+import { parkItem } from "./item-changes.ts";
+
+const BATCH = 200;
+
+/** Judges every candidate afresh. Running it twice, or in two processes, parks nothing twice. Answers how many it parked. */
+export async function sweep(deps: Deps): Promise<number> {
+  let parked = 0;
+  let after = { repositoryId: -9_007_199_254_740_991, number: 0 };
+  for (;;) {
+    const batch = await itemsToSweep(deps.db, BATCH, after);
+    for (const { repositoryId, number } of batch) {
+      const repository = await findRepositoryById(deps.db, repositoryId);
+      if (!repository) continue;
+      const did = await deps.db.transaction().execute((trx) => parkIfPoisoned(trx, repository, number, null));
+      if (did) parked += 1;
+    }
+    const last = batch.at(-1);
+    if (!last || batch.length < BATCH) break;
+    after = last;
+  }
+  const retried = await retryPromisedLabels(deps.db);
+  if (parked > 0 || retried > 0) {
+    deps.log.info({ parked, halfParks: retried }, "the park sweep changed something");
+    deps.wake.outbox();
+  }
+  return parked;
+}
+
+/** Parks the item if its attempts reached the threshold and nobody holds it. */
+export async function parkIfPoisoned(
+  trx: Trx,
+  repository: Repository,
+  number: number,
+  note: string | null,
+): Promise<boolean> {
+  await lockRecord(trx, itemRef(repository.id, number));
+  const threshold = repository.settings.poisonThreshold;
+  const found = await findItemView(trx, repository.id, number, threshold);
+  if (!found) return false;
+  const { facts, attempts } = found.item;
+  if (facts.state !== null || isHeld(facts.claim, found.now) || !isPoison(attempts.count, threshold)) return false;
+  await parkItem(trx, { repository, number }, {
+    by: "leasehold",
+    reason: `${attempts.count} attempts did not complete it (the threshold is ${threshold}).`,
+    note,
+    eventAt: null,
+  });
+  return true;
+}

@@ -1,0 +1,42 @@
+/** The connection pool. Every query of the program goes through a `Db` or a `Trx` made here. */
+
+import { Kysely, PostgresDialect, type Transaction } from "kysely";
+import pg from "pg";
+import type { Tables } from "./schema.ts";
+
+export type Db = Kysely<Tables>;
+/** A function that takes this needs a transaction, and a plain `Db` does not compile. */
+export type Trx = Transaction<Tables>;
+
+export interface Database {
+  readonly db: Db;
+  readonly pool: pg.Pool;
+  close(): Promise<void>;
+}
+
+// GitHub's ids and our tokens are below 2^53; the pg default, strings, would be compared as text.
+const INT8 = 20;
+const types: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: "text" | "binary") =>
+    oid === INT8 ? Number : pg.types.getTypeParser(oid, format as "text")) as pg.CustomTypesConfig["getTypeParser"],
+};
+
+/** Opens a pool of at most `size` connections. `onError` hears of idle connections that PostgreSQL closed. */
+export function openDatabase(url: string, size: number, onError: (error: Error) => void): Database {
+  const pool = new pg.Pool({ connectionString: url, max: size, types, application_name: "leasehold" });
+  // Without a listener an idle client's error would end the process.
+  pool.on("error", onError);
+  pool.on("connect", (client) => client.on("error", onError));
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  return { db, pool, close: () => db.destroy() };
+}
+
+/** Whether PostgreSQL answers. */
+export async function pingDatabase(database: Database): Promise<boolean> {
+  try {
+    await database.pool.query("select 1");
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,173 @@
+/**
+ * The inbox: every delivery of GitHub, stored before it is answered, worked off in order per lane.
+ *
+ * What must hold: a delivery is never lost; its effect happens once (the row is finished in the transaction
+ * that has the effect); within a lane nothing overtakes. A lane's head is leased, not locked, because GitHub
+ * may have to be asked before its transaction opens; a process that dies lets the lease lapse.
+ */
+
+import { sql } from "kysely";
+import { dbNow, dbNowPlus } from "./clock.ts";
+import type { Db, Trx } from "./database.ts";
+
+export interface NewDelivery {
+  /** 0 for deliveries about no single repository. */
+  readonly repositoryId: number;
+  readonly hookId: string;
+  readonly deliveryId: string;
+  readonly event: string;
+  readonly action: string | null;
+  readonly lane: string;
+  readonly payload: string;
+}
+
+export interface Delivery extends NewDelivery {
+  readonly seq: number;
+  readonly attempts: number;
+}
+
+/** How long one delivery may take before another process may take it over. */
+const LEASE_SECONDS = 90;
+
+/** Stores a delivery. A repeated one changes nothing, unless its processing had failed: then it is tried anew. */
+export async function storeDelivery(db: Db, delivery: NewDelivery): Promise<"stored" | "repeated" | "retried"> {
+  const { rows } = await sql<{ fresh: boolean }>`
+    insert into inbox (repository_id, hook_id, delivery_id, event, action, lane, payload)
+    values (${delivery.repositoryId}, ${delivery.hookId}, ${delivery.deliveryId}, ${delivery.event},
+            ${delivery.action}, ${delivery.lane}, ${delivery.payload})
+    on conflict (repository_id, hook_id, delivery_id) do update
+      set state = 'pending', attempts = 0, error = null, next_try_at = db_now(), finished_at = null
+      where inbox.state = 'failed'
+    returning (xmax = 0) as fresh`.execute(db);
+  if (rows.length === 0) return "repeated";
+  return rows[0]?.fresh ? "stored" : "retried";
+}
+
+interface DeliveryRow {
+  repository_id: number;
+  hook_id: string;
+  delivery_id: string;
+  event: string;
+  action: string | null;
+  lane: string;
+  payload: string;
+  seq: number;
+  attempts: number;
+}
+
+const toDelivery = (row: DeliveryRow): Delivery => ({
+  repositoryId: row.repository_id,
+  hookId: row.hook_id,
+  deliveryId: row.delivery_id,
+  event: row.event,
+  action: row.action,
+  lane: row.lane,
+  payload: row.payload,
+  seq: row.seq,
+  attempts: row.attempts,
+});
+
+/** Leases the oldest delivery that is due and heads its lane; with `lane`, only of that lane. Null: nothing is due. */
+export async function takeDelivery(
+  db: Db,
+  lane: { repositoryId: number; lane: string } | null,
+): Promise<Delivery | null> {
+  const within = lane ? sql`and i.repository_id = ${lane.repositoryId} and i.lane = ${lane.lane}` : sql``;
+  const { rows } = await sql<DeliveryRow>`
+    with head as (
+      select i.seq from inbox i
+      where i.state = 'pending' and i.next_try_at <= db_now()
+        and (i.locked_until is null or i.locked_until < db_now()) ${within}
+        and not exists (
+          select 1 from inbox earlier
+          where earlier.repository_id = i.repository_id and earlier.lane = i.lane
+            and earlier.state = 'pending' and earlier.seq < i.seq)
+      order by i.seq limit 1 for update skip locked)
+    update inbox set locked_until = db_now() + make_interval(secs => ${LEASE_SECONDS}), attempts = attempts + 1
+    from head where inbox.seq = head.seq
+    returning inbox.*`.execute(db);
+  return rows[0] ? toDelivery(rows[0]) : null;
+}
+
+/**
+ * Locks a delivery for the transaction that has its effect. False: somebody finished it meanwhile, and the
+ * transaction must change nothing.
+ */
+export async function lockDelivery(trx: Trx, seq: number): Promise<boolean> {
+  const row = await trx.selectFrom("inbox").select("state").where("seq", "=", seq).forUpdate().executeTakeFirst();
+  return row?.state === "pending";
+}
+
+/** The delivery's effect is in this transaction. */
+export async function finishDelivery(trx: Trx, seq: number): Promise<void> {
+  await trx
+    .updateTable("inbox")
+    .set({ state: "done", finished_at: dbNow, locked_until: null, error: null })
+    .where("seq", "=", seq)
+    .execute();
+}
+
+/** Tries a delivery again later; `attempt` guards against a process whose lease was taken over. */
+export async function postponeDelivery(db: Db, seq: number, attempt: number, error: string, seconds: number) {
+  await db
+    .updateTable("inbox")
+    .set({ next_try_at: dbNowPlus(seconds), locked_until: null, error })
+    .where("seq", "=", seq)
+    .where("attempts", "=", attempt)
+    .where("state", "=", "pending")
+    .execute();
+}
+
+/** Gives a delivery up. It is kept, with its error, and a redelivery tries it anew. */
+export async function failDelivery(db: Db, seq: number, attempt: number, error: string): Promise<void> {
+  await db
+    .updateTable("inbox")
+    .set({ state: "failed", finished_at: dbNow, locked_until: null, error })
+    .where("seq", "=", seq)
+    .where("attempts", "=", attempt)
+    .where("state", "=", "pending")
+    .execute();
+}
+
+/** How many seconds until the next delivery is due; null when none is pending. */
+export async function secondsUntilDelivery(db: Db): Promise<number | null> {
+  const { rows } = await sql<{ seconds: number | null }>`
+    select extract(epoch from min(greatest(next_try_at, coalesce(locked_until, next_try_at))) - db_now())::float8 as seconds
+    from inbox where state = 'pending'`.execute(db);
+  return rows[0]?.seconds ?? null;
+}
+
+/** Deletes deliveries finished longer ago than GitHub can redeliver them (3 days; GHES 7). */
+export async function pruneDeliveries(db: Db): Promise<void> {
+  await sql`delete from inbox where state = 'done' and finished_at < db_now() - interval '14 days'`.execute(db);
+}
+
+export interface QueueDepth {
+  readonly pending: number;
+  readonly oldestSeconds: number | null;
+  readonly failed: number;
+}
+
+export async function inboxDepth(db: Db): Promise<QueueDepth> {
+  const { rows } = await sql<QueueDepth>`
+    select (select count(*) from inbox where state = 'pending') as pending,
+           (select floor(extract(epoch from db_now() - min(received_at)))::int from inbox where state = 'pending') as "oldestSeconds",
+           (select count(*) from inbox where state = 'failed') as failed`.execute(db);
+  return rows[0] ?? { pending: 0, oldestSeconds: null, failed: 0 };
+}
+
+export interface FailedDelivery {
+  readonly repositoryId: number;
+  readonly deliveryId: string;
+  readonly event: string;
+  readonly error: string | null;
+  readonly failedAt: Date;
+}
+
+/** The deliveries that were given up, newest first. */
+export async function failedDeliveries(db: Db, limit: number): Promise<FailedDelivery[]> {
+  const { rows } = await sql<FailedDelivery>`
+    select repository_id as "repositoryId", delivery_id as "deliveryId", event, error, finished_at as "failedAt"
+    from inbox where state = 'failed' order by finished_at desc limit ${limit}`.execute(db);
+  return rows;
+}

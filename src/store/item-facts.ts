@@ -1,0 +1,238 @@
+/** Reads everything the rules ask about items, in one statement, so that the facts are of one moment. */
+
+import { type RawBuilder, sql } from "kysely";
+import { type AttemptFacts, countAttempts, type Attempts } from "../domain/attempts.ts";
+import { type Blocker, type BlockerFacts, blockerStatus } from "../domain/blockers.ts";
+import { type Defect, type DefectCode, defectsOf } from "../domain/defects.ts";
+import type { ItemState } from "../domain/item-state.ts";
+import { itemOfTarget } from "../domain/record-key.ts";
+import type { ItemFacts } from "../domain/why-not.ts";
+import type { Db } from "./database.ts";
+
+/** An item with its facts, its mirror and its record: what every reader of items gets. */
+export interface ItemView {
+  readonly facts: ItemFacts;
+  readonly attempts: Attempts & { readonly grants: number; readonly markers: number };
+  readonly defects: readonly Defect[];
+  readonly title: string;
+  readonly url: string;
+  readonly labels: readonly string[];
+  readonly stateReason: string | null;
+  readonly admittedBy: string | null;
+  readonly author: string | null;
+  readonly links: readonly { relation: string; repositoryId: number; target: string }[];
+  readonly updatedAt: Date;
+  readonly parkReason: string | null;
+}
+
+interface ItemViewRow {
+  number: number;
+  enrolled: boolean;
+  admitted: boolean;
+  admitted_by: string | null;
+  state: ItemState;
+  state_at: Date | null;
+  park_reason: string | null;
+  ruling_owner: string | null;
+  question: string | null;
+  tags: string[];
+  title: string;
+  html_url: string;
+  labels: string[];
+  issue_open: boolean;
+  state_reason: string | null;
+  author_login: string | null;
+  created_at: Date;
+  updated_at: Date;
+  parts: number;
+  grants: number[];
+  markers: number[];
+  unposted: number[];
+  links: { relation: string; repositoryId: number; target: string }[];
+  blockers: BlockerRow[];
+  incidents: { code: DefectCode; value: string; detail: string; since: string }[];
+  fence: number | null;
+  live: boolean | null;
+  owner: string | null;
+  actor: string | null;
+  region: string | null;
+  lease_expires_at: Date | null;
+  reclaims: number | null;
+  now: Date;
+}
+
+interface BlockerRow {
+  repositoryId: number;
+  target: string;
+  isItem: boolean;
+  state: ItemState;
+  tags: string[] | null;
+  issueOpen: boolean | null;
+  issueReason: string | null;
+  rulingOwner: string | null;
+  question: string | null;
+}
+
+/** A promise to GitHub that is this old and still unkept is a defect, not a delay. */
+const SETTLE_MS = 5 * 60_000;
+
+export interface ItemPage {
+  readonly items: readonly ItemView[];
+  /** The database's time at which the facts were true. */
+  readonly now: Date;
+}
+
+/** One item, or null. */
+export async function findItemView(
+  db: Db,
+  repositoryId: number,
+  number: number,
+  threshold: number,
+): Promise<{ item: ItemView; now: Date } | null> {
+  const page = await read(db, repositoryId, threshold, sql`i.number = ${number}`, sql``);
+  const item = page.items[0];
+  return item ? { item, now: page.now } : null;
+}
+
+/** Every live and every parked item: what the ready set is made of. */
+export function openItems(db: Db, repositoryId: number, threshold: number): Promise<ItemPage> {
+  return read(db, repositoryId, threshold, sql`(i.state is null or i.state = 'parked') and i.enrolled`, sql``);
+}
+
+export interface ItemFilter {
+  readonly after: number;
+  readonly limit: number;
+  readonly state?: "live" | "complete" | "parked" | "cancelled" | undefined;
+  readonly tag?: string | undefined;
+  readonly text?: string | undefined;
+}
+
+/** Enrolled items by number. */
+export function listItemViews(db: Db, repositoryId: number, threshold: number, filter: ItemFilter): Promise<ItemPage> {
+  const wanted = [sql`i.enrolled`, sql`i.number > ${filter.after}`];
+  if (filter.state === "live") wanted.push(sql`i.state is null`);
+  else if (filter.state) wanted.push(sql`i.state = ${filter.state}`);
+  if (filter.tag) wanted.push(sql`r.tags @> array[${filter.tag}]::text[]`);
+  if (filter.text) wanted.push(sql`position(lower(${filter.text}) in lower(s.title)) > 0`);
+  return read(db, repositoryId, threshold, sql.join(wanted, sql` and `), sql`limit ${filter.limit}`);
+}
+
+async function read(
+  db: Db,
+  repositoryId: number,
+  threshold: number,
+  where: RawBuilder<unknown>,
+  limit: RawBuilder<unknown>,
+): Promise<ItemPage> {
+  const { rows } = await sql<ItemViewRow>`
+    select i.number, i.enrolled, i.admitted, i.admitted_by, i.state, i.state_at, i.park_reason, i.ruling_owner,
+      i.question, i.created_at, r.tags, s.title, s.html_url, s.labels, s.state = 'open' and s.gone is null as issue_open,
+      s.state_reason, s.author_login, greatest(s.updated_at, r.updated_at) as updated_at,
+      (select count(*) from record_link p where p.target_repository_id = i.repository_id and p.relation = 'partOf'
+         and p.target = 'mem/backlog/' || r.id) as parts,
+      array(select g.fence from claim_grant g where g.repository_id = i.repository_id and g.topic = 'backlog'
+         and g.id = r.id and g.new_attempt and g.fence > i.attempts_after) as grants,
+      array(select m.fence from claim_marker m where m.repository_id = i.repository_id
+         and m.issue_number = i.number and m.fence > i.attempts_after) as markers,
+      array(select split_part(o.promise, ':', 2)::bigint from outbox o where o.repository_id = i.repository_id
+         and o.issue_number = i.number and o.state = 'pending' and o.promise like 'claim:%') as unposted,
+      (select coalesce(jsonb_agg(jsonb_build_object('relation', l.relation,
+           'repositoryId', l.target_repository_id, 'target', l.target) order by l.relation, l.created_at, l.target), '[]')
+         from record_link l where l.repository_id = i.repository_id and l.topic = 'backlog' and l.id = r.id) as links,
+      (select coalesce(jsonb_agg(jsonb_build_object('repositoryId', l.target_repository_id, 'target', l.target,
+           'isItem', b.number is not null, 'state', b.state, 'tags', br.tags,
+           'issueOpen', bs.state = 'open' and bs.gone is null, 'issueReason', coalesce(bs.gone, bs.state_reason),
+           'rulingOwner', b.ruling_owner, 'question', b.question) order by l.created_at, l.target), '[]')
+         from record_link l
+         left join record br on br.repository_id = l.target_repository_id and br.topic = 'backlog'
+           and 'mem/backlog/' || br.id = l.target
+         left join issue bs on bs.repository_id = l.target_repository_id and 'mem/backlog/issue-' || bs.number = l.target
+         left join item b on b.repository_id = bs.repository_id and b.number = bs.number
+         where l.repository_id = i.repository_id and l.topic = 'backlog' and l.id = r.id
+           and l.relation = 'blockedBy') as blockers,
+      (select coalesce(jsonb_agg(jsonb_build_object('code', n.code, 'value', n.value, 'detail', n.detail,
+           'since', n.since) order by n.since), '[]')
+         from incident n where n.repository_id = i.repository_id and n.number = i.number) as incidents,
+      c.fence, c.live, c.owner, c.actor, c.region, c.lease_expires_at, c.reclaims, db_now() as now
+    from item i
+    join record r on r.repository_id = i.repository_id and r.topic = 'backlog' and r.id = 'issue-' || i.number
+    join issue s on s.repository_id = i.repository_id and s.number = i.number
+    left join claim c on c.repository_id = i.repository_id and c.topic = 'backlog' and c.id = r.id
+    where i.repository_id = ${repositoryId} and ${where}
+    order by i.number ${limit}`.execute(db);
+  const now = rows[0]?.now ?? new Date(0);
+  return { now, items: rows.map((row) => toView(row, repositoryId, threshold)) };
+}
+
+function toView(row: ItemViewRow, repositoryId: number, threshold: number): ItemView {
+  const attemptFacts: AttemptFacts = { grants: row.grants, markers: row.markers, unposted: row.unposted };
+  const attempts = countAttempts(attemptFacts);
+  const facts: ItemFacts = {
+    number: row.number,
+    enrolled: row.enrolled,
+    admitted: row.admitted,
+    state: row.state,
+    issueOpen: row.issue_open,
+    tags: row.tags,
+    createdAt: row.created_at,
+    parts: row.parts,
+    blockers: row.blockers.map((blocker) => toBlocker(blocker, repositoryId)),
+    attempts: attempts.count,
+    threshold,
+    claim: toClaim(row),
+    rulingOwner: row.ruling_owner,
+    question: row.question,
+  };
+  const derived = defectsOf({
+    item: facts,
+    reading: attempts.reading,
+    relations: [...new Set(row.links.map((link) => link.relation))],
+    since: row.updated_at,
+    stateAt: row.state_at,
+    settledBefore: new Date(row.now.getTime() - SETTLE_MS),
+  });
+  const incidents = row.incidents.map((incident) => ({
+    ...incident,
+    number: row.number,
+    since: new Date(incident.since),
+  }));
+  return {
+    facts,
+    attempts: { ...attempts, grants: row.grants.length, markers: row.markers.length },
+    defects: [...derived, ...incidents],
+    title: row.title,
+    url: row.html_url,
+    labels: row.labels,
+    stateReason: row.state_reason,
+    admittedBy: row.admitted_by,
+    author: row.author_login,
+    links: row.links,
+    updatedAt: row.updated_at,
+    parkReason: row.park_reason,
+  };
+}
+
+function toClaim(row: ItemViewRow): ItemFacts["claim"] {
+  const { fence, live, owner, actor, region, lease_expires_at, reclaims } = row;
+  if (fence === null || live === null || owner === null || actor === null) return null;
+  if (region === null || lease_expires_at === null || reclaims === null) return null;
+  return { fence, live, owner, actor, region, leaseExpiresAt: lease_expires_at, reclaims };
+}
+
+function toBlocker(row: BlockerRow, repositoryId: number): Blocker {
+  const number = itemOfTarget(row.target);
+  return {
+    number: row.repositoryId === repositoryId ? number : null,
+    target: row.target,
+    status: blockerStatus(toBlockerFacts(row, number)),
+    rulingOwner: row.rulingOwner,
+    question: row.question,
+  };
+}
+
+function toBlockerFacts(row: BlockerRow, number: number | null): BlockerFacts {
+  if (row.repositoryId === 0) return { kind: "unknown" };
+  if (number === null || row.issueOpen === null) return { kind: "missing" };
+  if (row.isItem) return { kind: "item", state: row.state, tags: row.tags ?? [] };
+  return { kind: "issue", open: row.issueOpen, stateReason: row.issueReason };
+}

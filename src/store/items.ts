@@ -1,0 +1,184 @@
+/** Backlog items: what Leasehold itself knows of an issue (protocol 2, 3, 5). */
+
+import { sql } from "kysely";
+import type { ItemState } from "../domain/item-state.ts";
+import { dbNow } from "./clock.ts";
+import type { Db, Trx } from "./database.ts";
+
+export interface ItemRow {
+  readonly number: number;
+  readonly enrolled: boolean;
+  readonly admitted: boolean;
+  readonly admissionAt: Date;
+  readonly state: ItemState;
+  readonly stateEventAt: Date | null;
+}
+
+const COLUMNS = ["number", "enrolled", "admitted", "admission_at", "state", "state_event_at"] as const;
+
+/** The item's own row, or null when the issue is no item. */
+export async function findItem(db: Db, repositoryId: number, number: number): Promise<ItemRow | null> {
+  const row = await db
+    .selectFrom("item")
+    .select(COLUMNS)
+    .where("repository_id", "=", repositoryId)
+    .where("number", "=", number)
+    .executeTakeFirst();
+  if (!row) return null;
+  return {
+    number: row.number,
+    enrolled: row.enrolled,
+    admitted: row.admitted,
+    admissionAt: row.admission_at,
+    state: row.state,
+    stateEventAt: row.state_event_at,
+  };
+}
+
+export async function insertItem(
+  trx: Trx,
+  item: {
+    repositoryId: number;
+    number: number;
+    admitted: boolean;
+    admittedBy: string | null;
+    admissionAt: Date;
+    createdAt: Date;
+  },
+): Promise<void> {
+  await trx
+    .insertInto("item")
+    .values({
+      repository_id: item.repositoryId,
+      number: item.number,
+      admitted: item.admitted,
+      admitted_by: item.admittedBy,
+      admission_at: item.admissionAt,
+      created_at: item.createdAt,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+export async function setEnrolled(trx: Trx, repositoryId: number, number: number, enrolled: boolean): Promise<void> {
+  await trx
+    .updateTable("item")
+    .set({ enrolled })
+    .where("repository_id", "=", repositoryId)
+    .where("number", "=", number)
+    .execute();
+}
+
+/** `at` is GitHub's time of the event that decided. */
+export async function setAdmission(
+  trx: Trx,
+  repositoryId: number,
+  number: number,
+  admission: { admitted: boolean; by: string | null; at: Date },
+): Promise<void> {
+  await trx
+    .updateTable("item")
+    .set({ admitted: admission.admitted, admitted_by: admission.by, admission_at: admission.at })
+    .where("repository_id", "=", repositoryId)
+    .where("number", "=", number)
+    .execute();
+}
+
+export interface StateChange {
+  readonly state: ItemState;
+  readonly by: string;
+  /** GitHub's time of the deciding event; null keeps the last one (Leasehold itself decided). */
+  readonly eventAt: Date | null;
+  readonly parkReason?: string | null;
+  readonly rulingOwner?: string | null;
+  readonly question?: string | null;
+}
+
+/** Sets the item's row only; `services/item-state.ts` keeps the record's tag, the claim and the edges in step. */
+export async function setState(trx: Trx, repositoryId: number, number: number, change: StateChange): Promise<void> {
+  await trx
+    .updateTable("item")
+    .set({
+      state: change.state,
+      state_at: dbNow,
+      state_by: change.by,
+      park_reason: change.parkReason ?? null,
+      ruling_owner: change.rulingOwner ?? null,
+      question: change.question ?? null,
+      ...(change.eventAt === null ? {} : { state_event_at: change.eventAt }),
+    })
+    .where("repository_id", "=", repositoryId)
+    .where("number", "=", number)
+    .execute();
+}
+
+/** Attempts start afresh: only fences granted after now count. */
+export async function forgiveAttempts(trx: Trx, repositoryId: number, number: number): Promise<void> {
+  await sql`
+    update item set attempts_after = greatest(attempts_after, coalesce(
+      (select max(f) from (
+        select c.fence from claim c where c.repository_id = item.repository_id
+          and c.topic = 'backlog' and c.id = 'issue-' || item.number
+        union all
+        select m.fence from claim_marker m where m.repository_id = item.repository_id
+          and m.issue_number = item.number) as fences (f)), 0))
+    where repository_id = ${repositoryId} and number = ${number}`.execute(trx);
+}
+
+/** Opens an incident: a defect that only an event shows. Seen again, its time of opening stays. */
+export async function openIncident(
+  trx: Trx,
+  incident: { repositoryId: number; number: number; code: string; value: string; detail: string },
+): Promise<void> {
+  await trx
+    .insertInto("incident")
+    .values({
+      repository_id: incident.repositoryId,
+      number: incident.number,
+      code: incident.code,
+      value: incident.value,
+      detail: incident.detail,
+    })
+    .onConflict((conflict) =>
+      conflict.columns(["repository_id", "number", "code", "value"]).doUpdateSet({ detail: incident.detail }),
+    )
+    .execute();
+}
+
+/** Closes the item's incidents of these codes. */
+export async function closeIncidents(
+  trx: Trx,
+  repositoryId: number,
+  number: number,
+  codes: readonly string[],
+): Promise<void> {
+  await trx
+    .deleteFrom("incident")
+    .where("repository_id", "=", repositoryId)
+    .where("number", "=", number)
+    .where("code", "in", [...codes])
+    .execute();
+}
+
+/** Items of the pull request by its tag `pr:<n>`. */
+export async function itemsRecordingPull(db: Db, repositoryId: number, pull: number): Promise<number[]> {
+  const { rows } = await sql<{ number: number }>`
+    select substr(id, 7)::int as number from record
+    where repository_id = ${repositoryId} and topic = 'backlog' and tags @> array[${`pr:${pull}`}]`.execute(db);
+  return rows.map((row) => row.number);
+}
+
+/** Live items whose attempts may have crossed the threshold and that nobody holds: the sweep judges each afresh. */
+export async function itemsToSweep(db: Db, limit: number, after: { repositoryId: number; number: number }) {
+  const { rows } = await sql<{ repositoryId: number; number: number }>`
+    select i.repository_id as "repositoryId", i.number from item i
+    where i.state is null and i.enrolled
+      and (i.repository_id, i.number) > (${after.repositoryId}, ${after.number})
+      and (exists (select 1 from claim c where c.repository_id = i.repository_id
+                   and c.topic = 'backlog' and c.id = 'issue-' || i.number and c.fence > i.attempts_after
+                   and (not c.live or c.lease_expires_at <= db_now()))
+        or exists (select 1 from claim_marker m where m.repository_id = i.repository_id
+                   and m.issue_number = i.number and m.fence > i.attempts_after))
+    order by i.repository_id, i.number limit ${limit}`.execute(db);
+  return rows;
+}

@@ -1,0 +1,165 @@
+/** The mirror of issues, comments and labels: a cache whose only writer is GitHub (protocol 1). */
+
+import type { Selectable } from "kysely";
+import type { IssueSnapshot } from "../domain/mirror-merge.ts";
+import type { Db, Trx } from "./database.ts";
+import type { IssueTable } from "./schema.ts";
+
+const toSnapshot = (row: Selectable<IssueTable>): IssueSnapshot => ({
+  number: row.number,
+  id: row.id,
+  nodeId: row.node_id,
+  title: row.title,
+  body: row.body,
+  open: row.state === "open",
+  stateReason: row.state_reason,
+  labels: row.labels,
+  authorId: row.author_id,
+  authorLogin: row.author_login,
+  authorType: row.author_type,
+  authorAssociation: row.author_association,
+  viaAppId: row.via_app_id,
+  assignees: row.assignees,
+  milestone: row.milestone,
+  locked: row.locked,
+  url: row.html_url,
+  createdAt: row.created_at,
+  updatedAt: row.updated_at,
+  closedAt: row.closed_at,
+});
+
+export interface MirroredIssue {
+  readonly issue: IssueSnapshot;
+  /** Why the issue is no more, or null. */
+  readonly gone: string | null;
+}
+
+/** The issue as mirrored; null when it was never seen. */
+export async function findIssue(db: Db, repositoryId: number, number: number): Promise<MirroredIssue | null> {
+  const row = await db
+    .selectFrom("issue")
+    .selectAll()
+    .where("repository_id", "=", repositoryId)
+    .where("number", "=", number)
+    .executeTakeFirst();
+  return row ? { issue: toSnapshot(row), gone: row.gone } : null;
+}
+
+/** As `findIssue`, keeping others from changing it until the transaction ends. */
+export async function lockIssue(trx: Trx, repositoryId: number, number: number): Promise<MirroredIssue | null> {
+  const row = await trx
+    .selectFrom("issue")
+    .selectAll()
+    .where("repository_id", "=", repositoryId)
+    .where("number", "=", number)
+    .forUpdate()
+    .executeTakeFirst();
+  return row ? { issue: toSnapshot(row), gone: row.gone } : null;
+}
+
+export async function saveIssue(trx: Trx, repositoryId: number, issue: IssueSnapshot): Promise<void> {
+  const facts = {
+    id: issue.id,
+    node_id: issue.nodeId,
+    title: issue.title,
+    body: issue.body,
+    state: issue.open ? ("open" as const) : ("closed" as const),
+    state_reason: issue.stateReason,
+    labels: [...issue.labels],
+    author_id: issue.authorId,
+    author_login: issue.authorLogin,
+    author_type: issue.authorType,
+    author_association: issue.authorAssociation,
+    via_app_id: issue.viaAppId,
+    assignees: [...issue.assignees],
+    milestone: issue.milestone,
+    locked: issue.locked,
+    html_url: issue.url,
+    created_at: issue.createdAt,
+    updated_at: issue.updatedAt,
+    closed_at: issue.closedAt,
+  };
+  await trx
+    .insertInto("issue")
+    .values({ repository_id: repositoryId, number: issue.number, ...facts, gone: null })
+    .onConflict((conflict) => conflict.columns(["repository_id", "number"]).doUpdateSet(facts))
+    .execute();
+}
+
+/** Leaves a tombstone: the number is never reused, and nothing that comes late brings the issue back. */
+export async function markGone(trx: Trx, repositoryId: number, number: number, why: string): Promise<void> {
+  await trx
+    .updateTable("issue")
+    .set({ gone: why })
+    .where("repository_id", "=", repositoryId)
+    .where("number", "=", number)
+    .execute();
+}
+
+export interface CommentSnapshot {
+  readonly id: number;
+  readonly issueNumber: number;
+  readonly body: string;
+  readonly authorId: number | null;
+  readonly authorLogin: string | null;
+  readonly authorType: string | null;
+  readonly authorAssociation: string | null;
+  readonly viaAppId: number | null;
+  readonly url: string | null;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+/** Stores a comment unless the mirror has a newer one; a deleted comment stays deleted. */
+export async function saveComment(trx: Trx, repositoryId: number, comment: CommentSnapshot): Promise<void> {
+  const facts = {
+    body: comment.body,
+    author_id: comment.authorId,
+    author_login: comment.authorLogin,
+    author_type: comment.authorType,
+    author_association: comment.authorAssociation,
+    via_app_id: comment.viaAppId,
+    html_url: comment.url,
+    created_at: comment.createdAt,
+    updated_at: comment.updatedAt,
+  };
+  await trx
+    .insertInto("issue_comment")
+    .values({ repository_id: repositoryId, id: comment.id, issue_number: comment.issueNumber, ...facts })
+    .onConflict((conflict) =>
+      conflict
+        .columns(["repository_id", "id"])
+        .doUpdateSet(facts)
+        .where("issue_comment.updated_at", "<=", comment.updatedAt),
+    )
+    .execute();
+}
+
+export async function markCommentDeleted(trx: Trx, repositoryId: number, id: number): Promise<void> {
+  await trx
+    .updateTable("issue_comment")
+    .set({ deleted: true })
+    .where("repository_id", "=", repositoryId)
+    .where("id", "=", id)
+    .execute();
+}
+
+export interface LabelSnapshot {
+  readonly id: number;
+  readonly name: string;
+  readonly color: string | null;
+  readonly description: string | null;
+}
+
+export async function saveLabel(trx: Trx, repositoryId: number, label: LabelSnapshot): Promise<void> {
+  const facts = { name: label.name, color: label.color, description: label.description };
+  await trx
+    .insertInto("label")
+    .values({ repository_id: repositoryId, id: label.id, ...facts })
+    .onConflict((conflict) => conflict.columns(["repository_id", "id"]).doUpdateSet(facts))
+    .execute();
+}
+
+export async function deleteLabel(trx: Trx, repositoryId: number, id: number): Promise<void> {
+  await trx.deleteFrom("label").where("repository_id", "=", repositoryId).where("id", "=", id).execute();
+}

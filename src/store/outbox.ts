@@ -1,0 +1,200 @@
+/**
+ * The outbox: what GitHub is still to be told, promised in the transaction that made it true.
+ *
+ * One process at a time writes for an installation (a lease on its row), in order per issue. `attempts` is
+ * counted up before the call, so that after a crash or a lost answer the next try knows to look first.
+ */
+
+import { sql } from "kysely";
+import { dbNow, dbNowPlus } from "./clock.ts";
+import type { Db, Trx } from "./database.ts";
+import type { QueueDepth } from "./inbox.ts";
+
+/** Something to do on GitHub. */
+export type Effect =
+  | { readonly kind: "comment"; readonly body: string }
+  | { readonly kind: "add_label"; readonly label: string }
+  | { readonly kind: "close_issue"; readonly reason: "completed" | "not_planned" }
+  | { readonly kind: "create_label"; readonly name: string; readonly color: string; readonly description: string };
+
+export interface Promised {
+  readonly repositoryId: number;
+  readonly issueNumber: number | null;
+  /** Names what is promised: while one is pending, a second of the same name is the same promise. */
+  readonly promise: string;
+  readonly effect: Effect;
+}
+
+export const claimPromise = (fence: number): string => `claim:${fence}`;
+export const labelPromise = (number: number, label: string): string => `label:${number}:${label.toLowerCase()}`;
+
+/** Promises an effect, to be had after this transaction commits. */
+export async function promise(trx: Trx, promised: Promised): Promise<void> {
+  const { kind, ...payload } = promised.effect;
+  await sql`
+    insert into outbox (repository_id, issue_number, kind, promise, payload)
+    values (${promised.repositoryId}, ${promised.issueNumber}, ${kind}, ${promised.promise}, ${JSON.stringify(payload)})
+    on conflict (repository_id, promise) where state = 'pending' do nothing`.execute(trx);
+}
+
+/** What was promised is true already, or no longer wanted. */
+export async function settlePromise(trx: Trx, repositoryId: number, name: string, why: string): Promise<void> {
+  await trx
+    .updateTable("outbox")
+    .set({ state: "done", finished_at: dbNow, error: why })
+    .where("repository_id", "=", repositoryId)
+    .where("promise", "=", name)
+    .where("state", "=", "pending")
+    .execute();
+}
+
+export interface OutboxRow {
+  readonly repositoryId: number;
+  readonly id: number;
+  readonly issueNumber: number | null;
+  readonly promise: string;
+  readonly effect: Effect;
+  /** Counting this one. */
+  readonly attempts: number;
+  readonly createdAt: Date;
+}
+
+const WRITER_SECONDS = 60;
+
+/** Becomes the writer of an installation with something due. Null: there is none, or others write. */
+export async function takeWriter(db: Db, writer: string): Promise<number | null> {
+  const { rows } = await sql<{ id: number }>`
+    update installation set writer = ${writer}, writer_until = db_now() + make_interval(secs => ${WRITER_SECONDS})
+    where id = (
+      select i.id from installation i
+      where i.suspended_at is null and i.removed_at is null
+        and (i.writer_until is null or i.writer_until < db_now())
+        and (i.paused_until is null or i.paused_until < db_now())
+        and exists (
+          select 1 from outbox o join repository r on r.id = o.repository_id
+          where r.installation_id = i.id and r.installed and not r.archived
+            and o.state = 'pending' and o.next_try_at <= db_now())
+      limit 1 for update of i skip locked)
+    returning id`.execute(db);
+  return rows[0]?.id ?? null;
+}
+
+export async function releaseWriter(db: Db, installationId: number, writer: string): Promise<void> {
+  await db
+    .updateTable("installation")
+    .set({ writer: null, writer_until: null })
+    .where("id", "=", installationId)
+    .where("writer", "=", writer)
+    .execute();
+}
+
+/** GitHub said to wait: nothing is written for the installation until then, by any process. */
+export async function pauseInstallation(db: Db, installationId: number, seconds: number): Promise<void> {
+  await db
+    .updateTable("installation")
+    .set({ paused_until: dbNowPlus(seconds) })
+    .where("id", "=", installationId)
+    .execute();
+}
+
+/** The next promise that is due and heads its issue's line, counted as tried. Null: none, or no longer the writer. */
+export async function takePromise(db: Db, installationId: number, writer: string): Promise<OutboxRow | null> {
+  const { rows } = await sql<{
+    repository_id: number;
+    id: number;
+    issue_number: number | null;
+    kind: string;
+    promise: string;
+    payload: object;
+    attempts: number;
+    created_at: Date;
+  }>`
+    with mine as (
+      update installation set writer_until = db_now() + make_interval(secs => ${WRITER_SECONDS})
+      where id = ${installationId} and writer = ${writer} returning id),
+    head as (
+      select o.repository_id, o.id from outbox o
+      join repository r on r.id = o.repository_id join mine on r.installation_id = mine.id
+      where o.state = 'pending' and o.next_try_at <= db_now() and r.installed and not r.archived
+        and not exists (
+          select 1 from outbox earlier
+          where earlier.repository_id = o.repository_id and earlier.state = 'pending' and earlier.id < o.id
+            and earlier.issue_number is not distinct from o.issue_number)
+      order by o.id limit 1 for update of o skip locked)
+    update outbox set attempts = attempts + 1 from head
+    where outbox.repository_id = head.repository_id and outbox.id = head.id
+    returning outbox.*`.execute(db);
+  const row = rows[0];
+  if (!row) return null;
+  return {
+    repositoryId: row.repository_id,
+    id: row.id,
+    issueNumber: row.issue_number,
+    promise: row.promise,
+    effect: { kind: row.kind, ...row.payload } as Effect,
+    attempts: row.attempts,
+    createdAt: row.created_at,
+  };
+}
+
+export async function keepPromise(db: Db, row: OutboxRow): Promise<void> {
+  await db
+    .updateTable("outbox")
+    .set({ state: "done", finished_at: dbNow, error: null })
+    .where("repository_id", "=", row.repositoryId)
+    .where("id", "=", row.id)
+    .where("state", "=", "pending")
+    .execute();
+}
+
+export async function postponePromise(db: Db, row: OutboxRow, error: string, seconds: number): Promise<void> {
+  await db
+    .updateTable("outbox")
+    .set({ error, next_try_at: dbNowPlus(seconds) })
+    .where("repository_id", "=", row.repositoryId)
+    .where("id", "=", row.id)
+    .where("state", "=", "pending")
+    .execute();
+}
+
+/** Gives up. The row stays, visible in `health`. */
+export async function breakPromise(db: Db, row: OutboxRow, error: string): Promise<void> {
+  await db
+    .updateTable("outbox")
+    .set({ state: "failed", finished_at: dbNow, error })
+    .where("repository_id", "=", row.repositoryId)
+    .where("id", "=", row.id)
+    .where("state", "=", "pending")
+    .execute();
+}
+
+export async function outboxDepth(db: Db): Promise<QueueDepth> {
+  const { rows } = await sql<QueueDepth>`
+    select (select count(*) from outbox where state = 'pending') as pending,
+           (select floor(extract(epoch from db_now() - min(created_at)))::int from outbox where state = 'pending') as "oldestSeconds",
+           (select count(*) from outbox where state = 'failed') as failed`.execute(db);
+  return rows[0] ?? { pending: 0, oldestSeconds: null, failed: 0 };
+}
+
+/** How many seconds until something can be written again; null when nothing is pending. */
+export async function secondsUntilPromise(db: Db): Promise<number | null> {
+  const { rows } = await sql<{ seconds: number | null }>`
+    select extract(epoch from min(greatest(o.next_try_at, i.paused_until, i.writer_until)) - db_now())::float8 as seconds
+    from outbox o join repository r on r.id = o.repository_id join installation i on i.id = r.installation_id
+    where o.state = 'pending' and r.installed and not r.archived
+      and i.suspended_at is null and i.removed_at is null`.execute(db);
+  return rows[0]?.seconds ?? null;
+}
+
+/** Takes up again the labels of half parks: the tag says parked, but writing the label was given up. */
+export async function retryPromisedLabels(db: Db): Promise<number> {
+  const { numAffectedRows } = await sql`
+    update outbox o set state = 'pending', attempts = 0, next_try_at = db_now(), finished_at = null
+    from item i, repository r
+    where o.state = 'failed' and o.kind = 'add_label' and i.repository_id = o.repository_id
+      and i.number = o.issue_number and i.state = 'parked' and r.id = o.repository_id and r.installed
+      and lower(o.payload ->> 'label') = lower(coalesce(r.settings -> 'labels' ->> 'stale', 'stale'))
+      and not exists (select 1 from outbox p where p.repository_id = o.repository_id
+        and p.promise = o.promise and p.id > o.id)`.execute(db);
+  return Number(numAffectedRows ?? 0n);
+}

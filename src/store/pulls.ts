@@ -1,0 +1,180 @@
+/** The mirror of pull requests, their reviews and checks, and of branch heads. */
+
+import type { Selectable } from "kysely";
+import type { Db, Trx } from "./database.ts";
+import type { CheckSuiteTable, PullRequestReviewTable, PullRequestTable } from "./schema.ts";
+
+export interface PullSnapshot {
+  readonly number: number;
+  readonly id: number;
+  readonly title: string;
+  readonly body: string | null;
+  readonly open: boolean;
+  readonly draft: boolean;
+  readonly mergedAt: Date | null;
+  readonly mergeSha: string | null;
+  /** Null until the pull request itself was read: the issue list names it without branches. */
+  readonly branches: {
+    readonly base: string;
+    readonly head: string;
+    readonly headSha: string;
+    readonly headRepositoryId: number | null;
+  } | null;
+  readonly authorId: number | null;
+  readonly authorLogin: string | null;
+  readonly authorType: string | null;
+  readonly authorAssociation: string | null;
+  readonly url: string;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  readonly closedAt: Date | null;
+  /** Issues that its text closes by keyword. */
+  readonly closes: readonly number[];
+}
+
+/** Stores a pull request unless the mirror has a newer one. A merge is never taken back (github-cases 33). */
+export async function savePull(trx: Trx, repositoryId: number, pull: PullSnapshot): Promise<void> {
+  const key = { repository_id: repositoryId, number: pull.number };
+  const facts: Omit<Selectable<PullRequestTable>, "repository_id" | "number"> = {
+    id: pull.id,
+    title: pull.title,
+    body: pull.body,
+    state: pull.open ? "open" : "closed",
+    draft: pull.draft,
+    merged_at: pull.mergedAt,
+    merge_sha: pull.mergeSha,
+    base_ref: pull.branches?.base ?? null,
+    head_ref: pull.branches?.head ?? null,
+    head_sha: pull.branches?.headSha ?? null,
+    head_repository_id: pull.branches?.headRepositoryId ?? null,
+    author_id: pull.authorId,
+    author_login: pull.authorLogin,
+    author_type: pull.authorType,
+    author_association: pull.authorAssociation,
+    html_url: pull.url,
+    created_at: pull.createdAt,
+    updated_at: pull.updatedAt,
+    closed_at: pull.closedAt,
+  };
+  const saved = await trx
+    .insertInto("pull_request")
+    .values({ ...key, ...facts })
+    .onConflict((conflict) =>
+      conflict
+        .columns(["repository_id", "number"])
+        .doUpdateSet(facts)
+        .where("pull_request.updated_at", "<=", pull.updatedAt)
+        .where((where) =>
+          where.or([where("pull_request.merged_at", "is", null), where.val(pull.mergedAt !== null)]),
+        )
+        // The issue list's row, without branches, never replaces the pull request's own.
+        .where((where) => where.or([where("pull_request.head_sha", "is", null), where.val(pull.branches !== null)])),
+    )
+    .returning("number")
+    .executeTakeFirst();
+  if (!saved) return;
+  await trx
+    .deleteFrom("pull_request_closes")
+    .where("repository_id", "=", repositoryId)
+    .where("pull_number", "=", pull.number)
+    .execute();
+  if (pull.closes.length === 0) return;
+  await trx
+    .insertInto("pull_request_closes")
+    .values(
+      pull.closes.map((issue) => ({ repository_id: repositoryId, pull_number: pull.number, issue_number: issue })),
+    )
+    .execute();
+}
+
+export interface NamingPull {
+  readonly number: number;
+  readonly open: boolean;
+  readonly mergedAt: Date | null;
+  readonly base: string | null;
+}
+
+/** Pull requests whose text closes the issue by keyword. */
+export async function pullsNaming(db: Db, repositoryId: number, issue: number): Promise<NamingPull[]> {
+  const rows = await db
+    .selectFrom("pull_request_closes as c")
+    .innerJoin("pull_request as p", (join) =>
+      join.onRef("p.repository_id", "=", "c.repository_id").onRef("p.number", "=", "c.pull_number"),
+    )
+    .select(["p.number", "p.state", "p.merged_at", "p.base_ref"])
+    .where("c.repository_id", "=", repositoryId)
+    .where("c.issue_number", "=", issue)
+    .orderBy("p.number")
+    .execute();
+  return rows.map((row) => ({
+    number: row.number,
+    open: row.state === "open",
+    mergedAt: row.merged_at,
+    base: row.base_ref,
+  }));
+}
+
+/** Open pull requests known only from the issue list, in order. */
+export async function pullsWithoutBranches(db: Db, repositoryId: number, after: number, limit: number): Promise<number[]> {
+  const rows = await db
+    .selectFrom("pull_request")
+    .select("number")
+    .where("repository_id", "=", repositoryId)
+    .where("number", ">", after)
+    .where("head_sha", "is", null)
+    .where("state", "=", "open")
+    .orderBy("number")
+    .limit(limit)
+    .execute();
+  return rows.map((row) => row.number);
+}
+
+export async function saveReview(trx: Trx, review: Selectable<PullRequestReviewTable>): Promise<void> {
+  await trx
+    .insertInto("pull_request_review")
+    .values(review)
+    .onConflict((conflict) =>
+      conflict.columns(["repository_id", "id"]).doUpdateSet({ state: review.state, commit_sha: review.commit_sha }),
+    )
+    .execute();
+}
+
+/** Stores a check suite unless the mirror has a newer one. */
+export async function saveCheckSuite(trx: Trx, suite: Selectable<CheckSuiteTable>): Promise<void> {
+  const { repository_id: _, id: __, ...facts } = suite;
+  await trx
+    .insertInto("check_suite")
+    .values(suite)
+    .onConflict((conflict) =>
+      conflict
+        .columns(["repository_id", "id"])
+        .doUpdateSet(facts)
+        .where("check_suite.updated_at", "<=", suite.updated_at),
+    )
+    .execute();
+}
+
+export interface BranchHead {
+  readonly name: string;
+  /** Null: the branch was deleted. */
+  readonly sha: string | null;
+  readonly pusherId: number | null;
+  readonly pusherLogin: string | null;
+  readonly pushedAt: Date;
+}
+
+export async function saveBranchHead(trx: Trx, repositoryId: number, head: BranchHead): Promise<void> {
+  const facts = {
+    head_sha: head.sha,
+    pusher_id: head.pusherId,
+    pusher_login: head.pusherLogin,
+    pushed_at: head.pushedAt,
+  };
+  await trx
+    .insertInto("branch")
+    .values({ repository_id: repositoryId, name: head.name, ...facts })
+    .onConflict((conflict) =>
+      conflict.columns(["repository_id", "name"]).doUpdateSet(facts).where("branch.pushed_at", "<=", head.pushedAt),
+    )
+    .execute();
+}

@@ -1,0 +1,219 @@
+/** Repositories and the installations that reach them. GitHub's numeric id is the identity (protocol 1). */
+
+import { sql } from "kysely";
+import { type RepositorySettings, settingsOf } from "../domain/settings.ts";
+import { dbNow } from "./clock.ts";
+import type { Db, Trx } from "./database.ts";
+
+export interface Repository {
+  readonly id: number;
+  readonly installationId: number | null;
+  readonly owner: string;
+  readonly name: string;
+  readonly defaultBranch: string;
+  readonly installed: boolean;
+  readonly archived: boolean;
+  readonly settings: RepositorySettings;
+  /** Nothing of it is on GitHub: it was made by writing memory before an App was there. */
+  readonly local: boolean;
+  readonly heardAt: Date | null;
+}
+
+export interface RepositoryIdentity {
+  readonly id: number;
+  readonly owner: string;
+  readonly name: string;
+  readonly defaultBranch?: string | null;
+  readonly archived?: boolean | null;
+  readonly url?: string | null;
+}
+
+const COLUMNS = [
+  "id",
+  "installation_id",
+  "owner",
+  "name",
+  "default_branch",
+  "installed",
+  "archived",
+  "settings",
+  "heard_at",
+] as const;
+
+interface RepositoryRow {
+  id: number;
+  installation_id: number | null;
+  owner: string;
+  name: string;
+  default_branch: string;
+  installed: boolean;
+  archived: boolean;
+  settings: object;
+  heard_at: Date | null;
+}
+
+const toRepository = (row: RepositoryRow): Repository => ({
+  id: row.id,
+  installationId: row.installation_id,
+  owner: row.owner,
+  name: row.name,
+  defaultBranch: row.default_branch,
+  installed: row.installed,
+  archived: row.archived,
+  settings: settingsOf(row.settings as Partial<RepositorySettings>),
+  local: row.id < 0,
+  heardAt: row.heard_at,
+});
+
+/** The repository that has this name now, any case. */
+export async function findRepositoryByName(db: Db, owner: string, name: string): Promise<Repository | null> {
+  const row = await db
+    .selectFrom("repository")
+    .select(COLUMNS)
+    .where(sql`lower(owner)`, "=", owner.toLowerCase())
+    .where(sql`lower(name)`, "=", name.toLowerCase())
+    .where("current_name", "=", true)
+    .executeTakeFirst();
+  return row ? toRepository(row) : null;
+}
+
+export async function findRepositoryById(db: Db, id: number): Promise<Repository | null> {
+  const row = await db.selectFrom("repository").select(COLUMNS).where("id", "=", id).executeTakeFirst();
+  return row ? toRepository(row) : null;
+}
+
+/**
+ * Records what GitHub says of a repository. Another repository that had the name loses it; one that lived
+ * only here moves, with its memory and claims, to GitHub's id.
+ */
+export async function saveRepository(
+  trx: Trx,
+  repository: RepositoryIdentity,
+  installationId: number | null,
+): Promise<{ repository: Repository; isNew: boolean }> {
+  const known = await findRepositoryById(trx, repository.id);
+  const holder = await findRepositoryByName(trx, repository.owner, repository.name);
+  if (holder && holder.id !== repository.id) {
+    await trx.updateTable("repository").set({ current_name: false }).where("id", "=", holder.id).execute();
+  }
+  const facts = {
+    owner: repository.owner,
+    name: repository.name,
+    current_name: true,
+    ...(repository.defaultBranch ? { default_branch: repository.defaultBranch } : {}),
+    ...(typeof repository.archived === "boolean" ? { archived: repository.archived } : {}),
+    ...(repository.url ? { html_url: repository.url } : {}),
+    ...(installationId === null ? {} : { installation_id: installationId }),
+  };
+  const row = await trx
+    .insertInto("repository")
+    .values({ id: repository.id, ...facts })
+    .onConflict((conflict) => conflict.column("id").doUpdateSet(facts))
+    .returning(COLUMNS)
+    .executeTakeFirstOrThrow();
+  if (holder?.local) await sql`select adopt_repository(${holder.id}, ${repository.id})`.execute(trx);
+  return { repository: toRepository(row), isNew: known === null };
+}
+
+/** Makes a repository that lives only here, for memory and claims before an App is registered. */
+export async function createLocalRepository(trx: Trx, owner: string, name: string): Promise<Repository> {
+  await sql`
+    insert into repository (id, owner, name) values (nextval('local_repository_id'), ${owner}, ${name})
+    on conflict (lower(owner), lower(name)) where current_name do nothing`.execute(trx);
+  const repository = await findRepositoryByName(trx, owner, name);
+  if (!repository) throw new Error("a repository just made was not found");
+  return repository;
+}
+
+/** The App can reach the repository (again): it is to be backfilled. */
+export async function markInstalled(trx: Trx, id: number, installationId: number): Promise<void> {
+  await trx
+    .updateTable("repository")
+    .set({
+      installed: true,
+      installation_id: installationId,
+      backfill_state: "pending",
+      backfill_cursor: null,
+      backfill_error: null,
+      // Whoever is at it loses the lease: what was read before may be out of date.
+      backfiller: null,
+      backfiller_until: null,
+    })
+    .where("id", "=", id)
+    .execute();
+}
+
+/** The App cannot reach the repositories any more. Their history is kept. */
+export async function markUninstalled(trx: Trx, where: { ids: readonly number[] } | { installationId: number }) {
+  await trx
+    .updateTable("repository")
+    .set({ installed: false })
+    .$if("ids" in where, (query) => query.where("id", "in", "ids" in where ? [...where.ids, 0] : []))
+    .$if("installationId" in where, (query) =>
+      query.where("installation_id", "=", "installationId" in where ? where.installationId : 0),
+    )
+    .execute();
+}
+
+/** GitHub was heard from about the repository, now. */
+export async function markHeard(db: Db, id: number): Promise<void> {
+  await db.updateTable("repository").set({ heard_at: dbNow }).where("id", "=", id).execute();
+}
+
+export interface RepositorySummary {
+  readonly id: number;
+  readonly owner: string;
+  readonly name: string;
+  readonly installed: boolean;
+  readonly items: number;
+  readonly mirrorAgeSeconds: number | null;
+}
+
+/** Repositories by id, after a cursor. `items` counts enrolled live items. */
+export async function listRepositories(db: Db, after: number | null, limit: number): Promise<RepositorySummary[]> {
+  const { rows } = await sql<RepositorySummary>`
+    select r.id, r.owner, r.name, r.installed,
+           (select count(*) from item i where i.repository_id = r.id and i.enrolled) as items,
+           floor(extract(epoch from db_now() - r.heard_at))::int as "mirrorAgeSeconds"
+    from repository r
+    where r.current_name and (${after}::bigint is null or r.id > ${after})
+    order by r.id limit ${limit}`.execute(db);
+  return rows;
+}
+
+// ------------------------------------------------------------ installations
+
+export async function saveInstallation(
+  trx: Trx,
+  installation: { id: number; accountId: number | null; accountLogin: string },
+): Promise<void> {
+  const facts = { account_id: installation.accountId, account_login: installation.accountLogin, removed_at: null };
+  await trx
+    .insertInto("installation")
+    .values({ id: installation.id, ...facts })
+    .onConflict((conflict) => conflict.column("id").doUpdateSet(facts))
+    .execute();
+}
+
+export async function markSuspended(trx: Trx, installationId: number, suspended: boolean): Promise<void> {
+  await trx
+    .updateTable("installation")
+    .set({ suspended_at: suspended ? dbNow : null })
+    .where("id", "=", installationId)
+    .execute();
+}
+
+export async function markRemoved(trx: Trx, installationId: number): Promise<void> {
+  await trx.updateTable("installation").set({ removed_at: dbNow }).where("id", "=", installationId).execute();
+}
+
+/** Repositories that were reached through an installation, whether they are now or not. */
+export async function repositoriesOfInstallation(db: Db, installationId: number): Promise<number[]> {
+  const rows = await db
+    .selectFrom("repository")
+    .select("id")
+    .where("installation_id", "=", installationId)
+    .where("installed", "=", true)
+    .execute();
+  return rows.map((row) => row.id);
+}

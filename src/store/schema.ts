@@ -1,0 +1,300 @@
+/** The tables of `migrations/`, as Kysely sees them. Only the store knows these shapes. */
+
+import type { ColumnType, Generated, JSONColumnType } from "kysely";
+
+type Timestamp = ColumnType<Date, Date | string, Date | string>;
+type Defaulted<T> = ColumnType<T, T | undefined, T>;
+
+export interface InstallationTable {
+  id: number;
+  account_id: number | null;
+  account_login: string;
+  suspended_at: Timestamp | null;
+  removed_at: Timestamp | null;
+  writer: string | null;
+  writer_until: Timestamp | null;
+  paused_until: Timestamp | null;
+}
+
+export interface RepositoryTable {
+  id: number;
+  installation_id: number | null;
+  owner: string;
+  name: string;
+  default_branch: Defaulted<string>;
+  html_url: string | null;
+  installed: Defaulted<boolean>;
+  archived: Defaulted<boolean>;
+  settings: JSONColumnType<object, string | undefined, string>;
+  backfill_state: Defaulted<"none" | "pending" | "done">;
+  backfill_cursor: JSONColumnType<object> | null;
+  backfill_error: string | null;
+  backfiller: string | null;
+  backfiller_until: Timestamp | null;
+  heard_at: Timestamp | null;
+  current_name: Defaulted<boolean>;
+  created_at: Defaulted<Date>;
+}
+
+export interface InboxTable {
+  repository_id: number;
+  hook_id: string;
+  delivery_id: string;
+  seq: Generated<number>;
+  event: string;
+  action: string | null;
+  lane: string;
+  payload: string;
+  state: Defaulted<"pending" | "done" | "failed">;
+  attempts: Defaulted<number>;
+  error: string | null;
+  received_at: Defaulted<Date>;
+  next_try_at: Defaulted<Date>;
+  locked_until: Timestamp | null;
+  finished_at: Timestamp | null;
+}
+
+export interface IssueTable {
+  repository_id: number;
+  number: number;
+  id: number;
+  node_id: string | null;
+  title: string;
+  body: string | null;
+  state: "open" | "closed";
+  state_reason: string | null;
+  labels: string[];
+  author_id: number | null;
+  author_login: string | null;
+  author_type: string | null;
+  author_association: string | null;
+  via_app_id: number | null;
+  assignees: string[];
+  milestone: string | null;
+  locked: boolean;
+  html_url: string;
+  gone: string | null;
+  created_at: Timestamp;
+  updated_at: Timestamp;
+  closed_at: Timestamp | null;
+}
+
+export interface IssueCommentTable {
+  repository_id: number;
+  id: number;
+  issue_number: number;
+  body: string;
+  author_id: number | null;
+  author_login: string | null;
+  author_type: string | null;
+  author_association: string | null;
+  via_app_id: number | null;
+  html_url: string | null;
+  deleted: Defaulted<boolean>;
+  created_at: Timestamp;
+  updated_at: Timestamp;
+}
+
+export interface LabelTable {
+  repository_id: number;
+  id: number;
+  name: string;
+  color: string | null;
+  description: string | null;
+}
+
+export interface PullRequestTable {
+  repository_id: number;
+  number: number;
+  id: number;
+  title: string;
+  body: string | null;
+  state: "open" | "closed";
+  draft: boolean;
+  merged_at: Timestamp | null;
+  merge_sha: string | null;
+  base_ref: string | null;
+  head_ref: string | null;
+  head_sha: string | null;
+  head_repository_id: number | null;
+  author_id: number | null;
+  author_login: string | null;
+  author_type: string | null;
+  author_association: string | null;
+  html_url: string;
+  created_at: Timestamp;
+  updated_at: Timestamp;
+  closed_at: Timestamp | null;
+}
+
+export interface PullRequestClosesTable {
+  repository_id: number;
+  pull_number: number;
+  issue_number: number;
+}
+
+export interface PullRequestReviewTable {
+  repository_id: number;
+  id: number;
+  pull_number: number;
+  reviewer_id: number | null;
+  reviewer_login: string | null;
+  state: string;
+  commit_sha: string | null;
+  submitted_at: Timestamp | null;
+}
+
+export interface CheckSuiteTable {
+  repository_id: number;
+  id: number;
+  head_sha: string;
+  head_branch: string | null;
+  app_slug: string | null;
+  status: string | null;
+  conclusion: string | null;
+  updated_at: Timestamp;
+}
+
+export interface BranchTable {
+  repository_id: number;
+  name: string;
+  head_sha: string | null;
+  pusher_id: number | null;
+  pusher_login: string | null;
+  pushed_at: Timestamp;
+}
+
+export interface RecordTable {
+  repository_id: number;
+  topic: string;
+  id: string;
+  kind: string;
+  title: string | null;
+  body: string | null;
+  author: string | null;
+  provenance: string | null;
+  tags: Defaulted<string[]>;
+  expires_at: Timestamp | null;
+  created_at: Defaulted<Date>;
+  updated_at: Defaulted<Date>;
+}
+
+export interface RecordLinkTable {
+  repository_id: number;
+  topic: string;
+  id: string;
+  relation: string;
+  target_repository_id: number;
+  target: string;
+  created_at: Defaulted<Date>;
+}
+
+export interface ItemTable {
+  repository_id: number;
+  number: number;
+  enrolled: Defaulted<boolean>;
+  admitted: boolean;
+  admitted_by: string | null;
+  admission_at: Timestamp;
+  state: "complete" | "parked" | "cancelled" | null;
+  state_at: Timestamp | null;
+  state_by: string | null;
+  state_event_at: Timestamp | null;
+  attempts_after: Defaulted<number>;
+  park_reason: string | null;
+  ruling_owner: string | null;
+  question: string | null;
+  created_at: Timestamp;
+}
+
+export interface IncidentTable {
+  repository_id: number;
+  number: number;
+  code: string;
+  value: string;
+  detail: string;
+  since: Defaulted<Date>;
+}
+
+export interface ClaimTable {
+  repository_id: number;
+  topic: string;
+  id: string;
+  fence: number;
+  live: boolean;
+  owner: string;
+  actor: string;
+  region: string;
+  scope: Defaulted<string>;
+  lease_seconds: number;
+  granted_at: Timestamp;
+  lease_expires_at: Timestamp;
+  released_at: Timestamp | null;
+  reclaims: Defaulted<number>;
+  grants: Defaulted<number>;
+}
+
+export type ClaimEnd = "released" | "completed" | "parked" | "lapsed" | "superseded";
+
+export interface ClaimGrantTable {
+  repository_id: number;
+  topic: string;
+  id: string;
+  fence: number;
+  owner: string;
+  actor: string;
+  region: string;
+  scope: string;
+  granted_at: Timestamp;
+  new_attempt: boolean;
+  previous_fence: number | null;
+  ended: ClaimEnd | null;
+  ended_at: Timestamp | null;
+}
+
+export interface ClaimMarkerTable {
+  repository_id: number;
+  issue_number: number;
+  fence: number;
+  comment_id: number;
+  owner: string;
+  by_app: boolean;
+  counted_at: Defaulted<Date>;
+}
+
+export interface OutboxTable {
+  repository_id: number;
+  id: Generated<number>;
+  issue_number: number | null;
+  kind: string;
+  promise: string;
+  payload: JSONColumnType<object>;
+  state: Defaulted<"pending" | "done" | "failed">;
+  attempts: Defaulted<number>;
+  error: string | null;
+  created_at: Defaulted<Date>;
+  next_try_at: Defaulted<Date>;
+  finished_at: Timestamp | null;
+}
+
+export interface Tables {
+  installation: InstallationTable;
+  repository: RepositoryTable;
+  inbox: InboxTable;
+  issue: IssueTable;
+  issue_comment: IssueCommentTable;
+  label: LabelTable;
+  pull_request: PullRequestTable;
+  pull_request_closes: PullRequestClosesTable;
+  pull_request_review: PullRequestReviewTable;
+  check_suite: CheckSuiteTable;
+  branch: BranchTable;
+  record: RecordTable;
+  record_link: RecordLinkTable;
+  item: ItemTable;
+  incident: IncidentTable;
+  claim: ClaimTable;
+  claim_grant: ClaimGrantTable;
+  claim_marker: ClaimMarkerTable;
+  outbox: OutboxTable;
+}

@@ -1,0 +1,150 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Json } from "../json.ts";
+import type { Dispatched, Dispatcher } from "./dispatcher.ts";
+import type { Fault, Faults } from "./faults.ts";
+
+export type LoggedRequest = {
+  method: string;
+  path: string;
+  query: Record<string, string>;
+  /** Null while it is under way, and when the connection was cut. */
+  status: number | null;
+  /** `app` with a JSON web token, the bot's login with an installation token, else null. */
+  actor: string | null;
+  body: Json | undefined;
+  at: Date;
+  fault: Fault["kind"] | null;
+};
+
+type Outcome = { status: number; headers: Record<string, string>; body: Json | undefined };
+
+/** The REST API over HTTP: reads, lets the faults strike, dispatches, answers, and keeps the log. */
+export class ApiServer {
+  readonly requests: LoggedRequest[] = [];
+  #server: Server;
+  #dispatcher: Dispatcher;
+  #faults: Faults;
+  #now: () => Date;
+  #hanging = new Set<ServerResponse>();
+
+  constructor(dispatcher: Dispatcher, faults: Faults, now: () => Date) {
+    this.#dispatcher = dispatcher;
+    this.#faults = faults;
+    this.#now = now;
+    this.#server = createServer((request, response) => {
+      this.#serve(request, response).catch((error: unknown) => {
+        send(response, { status: 500, headers: {}, body: { message: `the fake broke: ${String(error)}` } });
+      });
+    });
+  }
+
+  listen(port: number): Promise<string> {
+    return new Promise((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen(port, "127.0.0.1", () => {
+        const address = this.#server.address() as AddressInfo;
+        resolve(`http://127.0.0.1:${address.port}`);
+      });
+    });
+  }
+
+  stop(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#server.close(() => resolve());
+      this.#server.closeAllConnections();
+    });
+  }
+
+  /** Cuts the requests that were left hanging. */
+  cutHanging(): void {
+    for (const response of this.#hanging) response.destroy();
+    this.#hanging.clear();
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const method = request.method ?? "GET";
+    const url = new URL(request.url ?? "/", "http://fake");
+    const path = url.pathname.replace(/^\/api\/v3(?=\/)/, "");
+    const logged: LoggedRequest = {
+      method,
+      path,
+      query: Object.fromEntries(url.searchParams),
+      status: null,
+      actor: null,
+      body: undefined,
+      at: this.#now(),
+      fault: null,
+    };
+    this.requests.push(logged);
+    const text = await readText(request);
+    const fault = this.#faults.take(method, path);
+    logged.fault = fault?.kind ?? null;
+    const act = (): Dispatched => {
+      const done = this.#dispatcher.dispatch({
+        method,
+        path,
+        query: url.searchParams,
+        text,
+        authorization: request.headers.authorization,
+      });
+      logged.actor = done.actor;
+      logged.body = done.requestBody;
+      return done;
+    };
+    const outcome = await this.#strike(fault, act, response);
+    if (outcome === null) return;
+    logged.status = outcome.status;
+    send(response, { ...outcome, headers: { date: this.#now().toUTCString(), ...outcome.headers } });
+  }
+
+  /** Null when there is nothing to answer any more. */
+  async #strike(
+    fault: Fault | null,
+    act: () => Dispatched,
+    response: ServerResponse,
+  ): Promise<Outcome | null> {
+    switch (fault?.kind) {
+      case undefined:
+        return act();
+      case "status":
+        return faultOutcome(fault);
+      case "delay":
+        await new Promise((resolve) => setTimeout(resolve, fault.delayMs ?? 100));
+        return act();
+      case "hang":
+        this.#hanging.add(response);
+        return null;
+      case "drop":
+        response.destroy();
+        return null;
+      case "effect-then-status":
+        act();
+        return faultOutcome(fault);
+      case "effect-then-drop":
+        act();
+        response.destroy();
+        return null;
+    }
+  }
+}
+
+function faultOutcome(fault: Fault): Outcome {
+  const status = fault.status ?? 502;
+  return { status, headers: fault.headers ?? {}, body: fault.body ?? { message: "Server Error" } };
+}
+
+async function readText(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function send(response: ServerResponse, { status, headers, body }: Outcome): void {
+  const text = body === undefined ? "" : JSON.stringify(body);
+  response.writeHead(status, {
+    ...(body === undefined ? {} : { "content-type": "application/json; charset=utf-8" }),
+    ...headers,
+  });
+  response.end(text);
+}

@@ -1,0 +1,20 @@
+import { expect, test } from "vitest";
+import { FakeGitHub } from "./fake-github.ts";
+import { ProbotOctokit } from "probot";
+test("x", async () => {
+  const github = await FakeGitHub.start();
+  const repo = github.repository("acme/widgets", { collaborators: { alice: "admin" } });
+  const id = github.install(repo);
+  const octokit = new ProbotOctokit({ baseUrl: github.url, auth: { appId: github.app.id, privateKey: github.app.privateKey, installationId: id }, throttle: { enabled: false }, retry: { enabled: false } });
+  const n = repo.as("alice").openIssue({ title: "It rattles", labels: ["backlog"] });
+  const { data } = await octokit.rest.issues.get({ owner: "acme", repo: "widgets", issue_number: n });
+  console.log(data.title, data.user?.login, data.labels.length);
+  await octokit.rest.issues.createComment({ owner: "acme", repo: "widgets", issue_number: n, body: "hi" });
+  const pr = repo.as("alice").openPull({ head: "feat/x", body: `Fixes #${n}` });
+  repo.as("alice").merge(pr);
+  console.log(repo.issue(n), github.deliveries.map((d) => `${d.event}.${d.action}`));
+  const { data: p } = await octokit.rest.pulls.get({ owner: "acme", repo: "widgets", pull_number: pr });
+  console.log(p.merged, p.commits, p.changed_files);
+  github.assertQuiet();
+  await github.stop();
+});
