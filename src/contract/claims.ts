@@ -7,7 +7,11 @@ import { REGION_PATTERN } from "../domain/region.ts";
 export const FencingToken = z
   .int({ error: "a fencing token is a whole number, as the grant answered it" })
   .positive()
-  .meta({ id: "FencingToken", description: "The token of a grant; strictly increasing, never reused", example: 41 });
+  .meta({
+    id: "FencingToken",
+    description: "The token of a grant; strictly increasing, never reused",
+    example: 41,
+  });
 
 const LeaseSeconds = z
   .int({ error: "a whole number of seconds, at least 1" })
@@ -22,7 +26,11 @@ export const ClaimRequest = z
       .regex(OWNER_PATTERN, { error: "1 to 128 of the characters A-Z a-z 0-9 . _ : @ / + -" })
       .meta({ description: "Names the run that works, not the person", example: "worker/7f3a" }),
     leaseSeconds: LeaseSeconds,
-    maxWaitSeconds: z.int().min(0).max(0, { error: "waiting in line is not offered yet; leave it out, or 0" }).optional(),
+    maxWaitSeconds: z
+      .int()
+      .min(0)
+      .max(0, { error: "waiting in line is not offered yet; leave it out, or 0" })
+      .optional(),
     region: z
       .string()
       .regex(REGION_PATTERN, { error: "1 to 64 of the characters A-Z a-z 0-9 . _ -" })
@@ -85,7 +93,9 @@ export const RenewAnswer = z.union([
       previousLeaseExpiresAt: time,
     })
     .meta({ id: "RenewGranted" }),
-  z.object({ granted: z.literal(false), reason: z.enum(["superseded", "missing"]) }).meta({ id: "RenewRefused" }),
+  z
+    .object({ granted: z.literal(false), reason: z.enum(["superseded", "missing"]) })
+    .meta({ id: "RenewRefused" }),
 ]);
 export type RenewAnswer = z.infer<typeof RenewAnswer>;
 

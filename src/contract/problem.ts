@@ -45,7 +45,11 @@ export class Problem extends Error {
   readonly errors: readonly FieldError[];
   readonly retryAfterMs: number | null;
 
-  constructor(code: ProblemCode, detail: string, extra: { errors?: readonly FieldError[]; retryAfterMs?: number } = {}) {
+  constructor(
+    code: ProblemCode,
+    detail: string,
+    extra: { errors?: readonly FieldError[]; retryAfterMs?: number } = {},
+  ) {
     super(detail);
     this.name = "Problem";
     this.code = code;

@@ -27,7 +27,8 @@ export interface HistoricAdmission {
 export function admissionByHistory({ author, labelPresent, events }: HistoryFacts): HistoricAdmission {
   if (labelPresent) return { admitted: false, by: null, restore: false };
   const last = events.at(-1);
-  if (last === undefined) return { admitted: author.human, by: author.human ? author.login : null, restore: !author.human };
+  if (last === undefined)
+    return { admitted: author.human, by: author.human ? author.login : null, restore: !author.human };
   if (last.action === "unlabeled" && last.human) return { admitted: true, by: last.login, restore: false };
   return { admitted: false, by: null, restore: true };
 }

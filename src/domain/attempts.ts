@@ -9,7 +9,12 @@ export interface AttemptFacts {
   readonly unposted: readonly number[];
 }
 
-export type AttemptReading = "never_claimed" | "claimed_but_unmarked" | "consistent" | "gap" | "marker_without_grant";
+export type AttemptReading =
+  | "never_claimed"
+  | "claimed_but_unmarked"
+  | "consistent"
+  | "gap"
+  | "marker_without_grant";
 
 export interface Attempts {
   readonly count: number;

@@ -1,6 +1,6 @@
 /** What the target of a `blockedBy` edge means for authoring the edge and for its dependent (protocol 5). */
 
-import { isTerminalTag, type ItemState } from "./item-state.ts";
+import { type ItemState, isTerminalTag } from "./item-state.ts";
 import { tagValues } from "./tags.ts";
 
 export type BlockerStatus = "satisfied" | "waiting" | "stalled" | "missing" | "invalid" | "unknown";
@@ -66,7 +66,10 @@ export function judgeEdge(
     case "stalled":
       return { code: "edge_refused", detail: `${name} is parked or cancelled; it would never free the item` };
     case "invalid":
-      return { code: "edge_refused", detail: `${name} carries an unknown or doubled state: tag; mend that first` };
+      return {
+        code: "edge_refused",
+        detail: `${name} carries an unknown or doubled state: tag; mend that first`,
+      };
     case "unknown":
     case "waiting":
     case "satisfied":

@@ -33,7 +33,11 @@ const grant = (claim: ClaimFacts | null, claimant: Claimant): Grant => ({
   previous: claim && { owner: claim.owner, fence: claim.fence, lapsed: claim.live },
 });
 
-const refuse = (reason: ItemReason, retryAfterMs: number | null = null, blockers: number[] = []): Refusal => ({
+const refuse = (
+  reason: ItemReason,
+  retryAfterMs: number | null = null,
+  blockers: number[] = [],
+): Refusal => ({
   granted: false,
   reason,
   retryAfterMs,

@@ -52,8 +52,10 @@ export interface Outcome {
   readonly fence: number;
 }
 
-const outcomeMarker = ({ number, owner, fence }: Outcome, result: "complete" | "released" | "parked"): string =>
-  printMarker({ verb: "outcome", item: itemId(number), number, owner, fence, result });
+const outcomeMarker = (
+  { number, owner, fence }: Outcome,
+  result: "complete" | "released" | "parked",
+): string => printMarker({ verb: "outcome", item: itemId(number), number, owner, fence, result });
 
 const quoted = (note: string | null): string =>
   note === null || note.trim() === ""
@@ -71,7 +73,10 @@ export const releasedComment = (outcome: Outcome, note: string | null): string =
   );
 
 /** A merged pull request, or a human, completed the item. */
-export const completedComment = (outcome: Outcome, by: { pull: number; base: string } | { human: string }): string =>
+export const completedComment = (
+  outcome: Outcome,
+  by: { pull: number; base: string } | { human: string },
+): string =>
   fitComment(
     outcomeMarker(outcome, "complete"),
     "pull" in by

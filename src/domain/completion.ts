@@ -12,7 +12,11 @@ export interface MergedPull {
 }
 
 /** Items that the pull request is about: named by keyword, recorded as `pr:<n>`, or by its working branch. */
-export function itemsOfPull(pull: MergedPull, closes: readonly number[], recorded: readonly number[]): number[] {
+export function itemsOfPull(
+  pull: MergedPull,
+  closes: readonly number[],
+  recorded: readonly number[],
+): number[] {
   const branch = pull.sameRepository ? itemOfBranch(pull.headRef) : null;
   return [...new Set([...closes, ...recorded, ...(branch ? [branch.number] : [])])].sort((a, b) => a - b);
 }
@@ -23,7 +27,10 @@ export type MergeVerdict = "complete" | "wrong_base" | "nothing";
  * A merge completes an item only if it went into the item's base branch. An item whose base is missing or
  * doubled is never guessed: that merge counts as one into the wrong base.
  */
-export function judgeMerge(pull: Pick<MergedPull, "baseRef">, item: { state: ItemState; baseBranch: string | null }): MergeVerdict {
+export function judgeMerge(
+  pull: Pick<MergedPull, "baseRef">,
+  item: { state: ItemState; baseBranch: string | null },
+): MergeVerdict {
   if (item.state === "complete") return "nothing";
   return pull.baseRef === item.baseBranch ? "complete" : "wrong_base";
 }

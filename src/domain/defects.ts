@@ -2,7 +2,7 @@
 
 import type { AttemptReading } from "./attempts.ts";
 import { isTerminalTag } from "./item-state.ts";
-import { isPhase, isPriority, ITEM_TAG, MANDATORY_PREFIXES, tagValues } from "./tags.ts";
+import { ITEM_TAG, isPhase, isPriority, MANDATORY_PREFIXES, tagValues } from "./tags.ts";
 import type { ItemFacts } from "./why-not.ts";
 
 export type DefectCode =
@@ -63,7 +63,11 @@ export function defectsOf(facts: DefectFacts): Defect[] {
   for (const blocker of item.blockers) {
     const name = blocker.number === null ? blocker.target : `#${blocker.number}`;
     if (blocker.status === "missing") {
-      report("dangling_blocker", name, `blocked by ${name}, which does not exist; remove the edge or file it`);
+      report(
+        "dangling_blocker",
+        name,
+        `blocked by ${name}, which does not exist; remove the edge or file it`,
+      );
     } else if (blocker.status === "stalled") {
       const question = blocker.question ? `; ${blocker.rulingOwner} must rule: ${blocker.question}` : "";
       report("stalled_blocker", name, `blocked by ${name}, which is parked or cancelled${question}`);
@@ -71,31 +75,58 @@ export function defectsOf(facts: DefectFacts): Defect[] {
   }
   for (const relation of facts.relations) {
     if (!RELATIONS.includes(relation)) {
-      report("unknown_relation", relation, `the relation ${relation} is not known; it is kept, and means nothing`);
+      report(
+        "unknown_relation",
+        relation,
+        `the relation ${relation} is not known; it is kept, and means nothing`,
+      );
     }
   }
   if (facts.reading === "claimed_but_unmarked") {
-    report("claimed_but_unmarked", String(item.attempts), "claims were granted whose markers are not on the issue");
+    report(
+      "claimed_but_unmarked",
+      String(item.attempts),
+      "claims were granted whose markers are not on the issue",
+    );
   } else if (facts.reading === "marker_without_grant") {
-    report("marker_without_grant", String(item.attempts), "the issue carries more claim markers than grants were made");
+    report(
+      "marker_without_grant",
+      String(item.attempts),
+      "the issue carries more claim markers than grants were made",
+    );
   }
   if (item.state === null && !item.issueOpen) {
-    report("issue_closed_item_live", "closed", "closed by an agent, not completed: reopen it, or close it as a human");
+    report(
+      "issue_closed_item_live",
+      "closed",
+      "closed by an agent, not completed: reopen it, or close it as a human",
+    );
   }
   const settled = facts.stateAt !== null && facts.stateAt < facts.settledBefore;
   if (item.state === "complete" && item.issueOpen && settled) {
-    report("item_complete_issue_open", "open", "complete, but its issue is open: close it, or reopen to bring it back");
+    report(
+      "item_complete_issue_open",
+      "open",
+      "complete, but its issue is open: close it, or reopen to bring it back",
+    );
   }
   return found;
 }
 
-function tagDefects(item: ItemFacts, report: (code: DefectCode, value: string, detail: string) => void): void {
+function tagDefects(
+  item: ItemFacts,
+  report: (code: DefectCode, value: string, detail: string) => void,
+): void {
   if (!item.tags.includes(ITEM_TAG)) report("missing_tag", ITEM_TAG, `the tag ${ITEM_TAG} is missing`);
   for (const prefix of MANDATORY_PREFIXES) {
     const values = tagValues(item.tags, prefix);
     if (values.length === 0) report("missing_tag", prefix, `a ${prefix} tag is missing; add exactly one`);
     if (values.length > 1) {
-      report("duplicate_tag", values.map((value) => prefix + value).join(", "), `keep exactly one ${prefix} tag`);
+      report(
+        "duplicate_tag",
+        values.map((value) => prefix + value).join(", "),
+        `keep exactly one ${prefix} tag`,
+      );
     }
   }
   const states = tagValues(item.tags, "state:");
@@ -104,7 +135,11 @@ function tagDefects(item: ItemFacts, report: (code: DefectCode, value: string, d
   }
   for (const phase of tagValues(item.tags, "phase:")) {
     if (isPhase(phase)) continue;
-    report("phase_carries_state", phase, "phase: is research, implementation or integration, and never a status");
+    report(
+      "phase_carries_state",
+      phase,
+      "phase: is research, implementation or integration, and never a status",
+    );
   }
   for (const priority of tagValues(item.tags, "priority:")) {
     if (!isPriority(priority)) report("missing_tag", priority, "priority: is P0, P1, P2 or P3");

@@ -29,7 +29,9 @@ export type FenceRefusal =
   | "not_holder"
   | "foreign_region";
 
-export type FenceVerdict = { readonly accepted: true } | { readonly accepted: false; readonly code: FenceRefusal };
+export type FenceVerdict =
+  | { readonly accepted: true }
+  | { readonly accepted: false; readonly code: FenceRefusal };
 
 const ACCEPTED: FenceVerdict = { accepted: true };
 const refused = (code: FenceRefusal): FenceVerdict => ({ accepted: false, code });

@@ -59,7 +59,8 @@ export function readsNeeded(
   settings: RepositorySettings,
 ): ReadsNeeded {
   const { gate, stale } = settings.labels;
-  if (item === null) return { sender: false, author: wantsItem(issue, settings), events: false, pulls: false };
+  if (item === null)
+    return { sender: false, author: wantsItem(issue, settings), events: false, pulls: false };
   const removal = isLabelEvent(event, "unlabeled", gate) || isLabelEvent(event, "unlabeled", stale);
   const closed = event.action === "closed";
   const edited = event.action === "edited" && event.bodyChanged && item.admitted;
@@ -101,7 +102,12 @@ export type Transition =
 export function transitionsOf(facts: IssueFacts): Transition[] {
   const { item, issue, settings } = facts;
   if (item === null) return wantsItem(issue, settings) ? enrol(facts) : [];
-  return [...enrolment(item, facts), ...admission(item, facts), ...parking(item, facts), ...ending(item, facts)];
+  return [
+    ...enrolment(item, facts),
+    ...admission(item, facts),
+    ...parking(item, facts),
+    ...ending(item, facts),
+  ];
 }
 
 function enrol({ issue, settings, author }: IssueFacts): Transition[] {
@@ -169,7 +175,9 @@ function ending(item: KnownItem, { event, issue, actor, closedByWrongMerge }: Is
     return ended ? [{ kind: "reopen", by: actor.login }] : [];
   }
   if (event.action === "deleted" || event.action === "transferred") {
-    return item.state === "complete" || item.state === "cancelled" ? [] : [{ kind: "cancel", by: actor.login }];
+    return item.state === "complete" || item.state === "cancelled"
+      ? []
+      : [{ kind: "cancel", by: actor.login }];
   }
   if (event.action !== "closed" || issue.open || !actor.human || closedByWrongMerge) return [];
   if (item.state === "complete" || item.state === "cancelled") return [];

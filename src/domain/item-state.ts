@@ -7,7 +7,8 @@ const TERMINAL_TAGS = ["complete", "parked"] as const;
 export const isTerminalTag = (value: string): boolean => (TERMINAL_TAGS as readonly string[]).includes(value);
 
 /** The `state:` tags that say this state. */
-export const stateTags = (state: ItemState): string[] => (state === "complete" || state === "parked" ? [state] : []);
+export const stateTags = (state: ItemState): string[] =>
+  state === "complete" || state === "parked" ? [state] : [];
 
 /** Roles are derived for orchestrators, never stored (protocol 9). */
 export type Role = "queue" | "work" | "review" | "blocked" | "terminal";

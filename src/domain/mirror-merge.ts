@@ -39,7 +39,11 @@ export type MirrorChange =
   | { readonly kind: "save"; readonly issue: IssueSnapshot };
 
 /** Decides what becomes of the stored issue. The event's own label always counts over its snapshot's list. */
-export function mergeIssue(stored: IssueSnapshot | null, incoming: IssueSnapshot, delta: IssueDelta): MirrorChange {
+export function mergeIssue(
+  stored: IssueSnapshot | null,
+  incoming: IssueSnapshot,
+  delta: IssueDelta,
+): MirrorChange {
   if (stored === null) return { kind: "save", issue: withDelta(incoming, delta) };
   const age = incoming.updatedAt.getTime() - stored.updatedAt.getTime();
   if (age < 0) return { kind: "older" };

@@ -12,7 +12,11 @@ export interface ReadySet {
   readonly pending: number;
   readonly ready: readonly ItemFacts[];
   readonly waiting: readonly { readonly number: number; readonly reasons: readonly ReadyReason[] }[];
-  readonly inFlight: readonly { readonly number: number; readonly leaseExpiresAt: Date; readonly isHeld: boolean }[];
+  readonly inFlight: readonly {
+    readonly number: number;
+    readonly leaseExpiresAt: Date;
+    readonly isHeld: boolean;
+  }[];
   readonly awaitingAdmission: readonly number[];
   readonly parked: readonly number[];
 }

@@ -41,8 +41,20 @@ export function settingsOf(stored: Partial<RepositorySettings>): RepositorySetti
 /** The labels that Leasehold makes when it is installed, with a colour and a text that say what they do. */
 export function ownLabels(settings: RepositorySettings) {
   return [
-    { name: settings.labels.backlog, color: "1d76db", description: "Leasehold: an item that workers may claim" },
-    { name: settings.labels.gate, color: "fbca04", description: "Leasehold: not admitted; only a human removes this" },
-    { name: settings.labels.stale, color: "b60205", description: "Leasehold: parked; a human's removal unparks" },
+    {
+      name: settings.labels.backlog,
+      color: "1d76db",
+      description: "Leasehold: an item that workers may claim",
+    },
+    {
+      name: settings.labels.gate,
+      color: "fbca04",
+      description: "Leasehold: not admitted; only a human removes this",
+    },
+    {
+      name: settings.labels.stale,
+      color: "b60205",
+      description: "Leasehold: parked; a human's removal unparks",
+    },
   ];
 }

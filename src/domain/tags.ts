@@ -11,7 +11,8 @@ export type Priority = (typeof PRIORITIES)[number];
 export const PHASES = ["research", "implementation", "integration"] as const;
 export type Phase = (typeof PHASES)[number];
 
-export const isPriority = (value: string): value is Priority => (PRIORITIES as readonly string[]).includes(value);
+export const isPriority = (value: string): value is Priority =>
+  (PRIORITIES as readonly string[]).includes(value);
 export const isPhase = (value: string): value is Phase => (PHASES as readonly string[]).includes(value);
 
 /** Whether a general write must refuse this tag and name the right call. */

@@ -77,7 +77,8 @@ export function reasonsAgainst(item: ItemFacts, asker: Asker): Reason[] {
 
   const reasons: Reason[] = [];
   const home = tagValue(item.tags, "homeRegion:");
-  if (asker.region !== null && home !== null && home !== asker.region) reasons.push({ reason: "foreign_region" });
+  if (asker.region !== null && home !== null && home !== asker.region)
+    reasons.push({ reason: "foreign_region" });
   if (item.parts > 0) reasons.push({ reason: "grouping" });
   if (!item.admitted) reasons.push({ reason: "not_admitted" });
   const open = item.blockers.filter(isOpen);

@@ -88,7 +88,11 @@ export class GitHubConnection {
   }
 
   /** Whether GitHub answers the App, and if not, why. */
-  async check(): Promise<{ status: "connected" | "unconfigured" | "unreachable"; slug?: string; detail?: string }> {
+  async check(): Promise<{
+    status: "connected" | "unconfigured" | "unreachable";
+    slug?: string;
+    detail?: string;
+  }> {
     if (!this.#connected) return { status: "unconfigured" };
     try {
       const { data } = await (await this.appClient()).rest.apps.getAuthenticated();

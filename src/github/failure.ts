@@ -23,7 +23,10 @@ export function failureOf(error: unknown): GitHubFailure {
     return { kind: "transient", status: null, retryAfterSeconds: null, message };
   }
   const { status } = error;
-  const base = { status, message: `${error.request.method} ${pathOf(error.request.url)}: ${status} ${error.message}` };
+  const base = {
+    status,
+    message: `${error.request.method} ${pathOf(error.request.url)}: ${status} ${error.message}`,
+  };
   const wait = retryAfterOf(error);
   if (wait !== null) return { ...base, kind: "rate_limited", retryAfterSeconds: wait };
   if (status === 401) return { ...base, kind: "unauthorized", retryAfterSeconds: null };

@@ -72,7 +72,9 @@ export async function readPermission(client: Client, repo: RepoAddress, login: s
 
 const IssueEvent = z.object({
   event: z.string(),
-  actor: z.object({ id: z.int().nullish(), login: z.string().nullish(), type: z.string().nullish() }).nullish(),
+  actor: z
+    .object({ id: z.int().nullish(), login: z.string().nullish(), type: z.string().nullish() })
+    .nullish(),
   created_at: z.string(),
   label: z.object({ name: z.string().nullish() }).nullish(),
   performed_via_github_app: z.object({ id: z.int().nullish() }).nullish(),
@@ -83,12 +85,20 @@ export interface IssueEventRead {
   readonly event: string;
   readonly label: string | null;
   readonly at: Date;
-  readonly sender: { readonly id: number | null; readonly login: string | null; readonly type: string | null };
+  readonly sender: {
+    readonly id: number | null;
+    readonly login: string | null;
+    readonly type: string | null;
+  };
   readonly viaApp: boolean;
 }
 
 /** What happened to an issue, oldest first. */
-export async function readIssueEvents(client: Client, repo: RepoAddress, number: number): Promise<IssueEventRead[]> {
+export async function readIssueEvents(
+  client: Client,
+  repo: RepoAddress,
+  number: number,
+): Promise<IssueEventRead[]> {
   const pages = client.paginate.iterator("GET /repos/{owner}/{repo}/issues/{issue_number}/events", {
     ...repoOf(repo),
     issue_number: number,
@@ -181,7 +191,11 @@ export async function listComments(
 }
 
 /** Open pull requests, oldest first. */
-export async function listOpenPulls(client: Client, repo: RepoAddress, page: number): Promise<Page<GitHubPull>> {
+export async function listOpenPulls(
+  client: Client,
+  repo: RepoAddress,
+  page: number,
+): Promise<Page<GitHubPull>> {
   const { data } = await client.request("GET /repos/{owner}/{repo}/pulls", {
     ...repoOf(repo),
     state: "open",
@@ -195,7 +209,10 @@ export async function listOpenPulls(client: Client, repo: RepoAddress, page: num
 
 /** The repository's label definitions. */
 export async function listLabels(client: Client, repo: RepoAddress): Promise<GitHubLabel[]> {
-  const labels = await client.paginate("GET /repos/{owner}/{repo}/labels", { ...repoOf(repo), per_page: PAGE });
+  const labels = await client.paginate("GET /repos/{owner}/{repo}/labels", {
+    ...repoOf(repo),
+    per_page: PAGE,
+  });
   return parse(z.array(GitHubLabel), labels);
 }
 

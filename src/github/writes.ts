@@ -6,7 +6,12 @@ import type { RepoAddress } from "./reads.ts";
 
 const repoOf = ({ owner, name }: RepoAddress) => ({ owner, repo: name });
 
-export async function postComment(client: Client, repo: RepoAddress, number: number, body: string): Promise<void> {
+export async function postComment(
+  client: Client,
+  repo: RepoAddress,
+  number: number,
+  body: string,
+): Promise<void> {
   await client.request("POST /repos/{owner}/{repo}/issues/{issue_number}/comments", {
     ...repoOf(repo),
     issue_number: number,
@@ -15,7 +20,12 @@ export async function postComment(client: Client, repo: RepoAddress, number: num
 }
 
 /** Puts a label on an issue; one that is on it already stays, without an event. */
-export async function addLabel(client: Client, repo: RepoAddress, number: number, label: string): Promise<void> {
+export async function addLabel(
+  client: Client,
+  repo: RepoAddress,
+  number: number,
+  label: string,
+): Promise<void> {
   await client.request("POST /repos/{owner}/{repo}/issues/{issue_number}/labels", {
     ...repoOf(repo),
     issue_number: number,
@@ -46,7 +56,8 @@ export async function createLabel(
   try {
     await client.request("POST /repos/{owner}/{repo}/labels", { ...repoOf(repo), ...label });
   } catch (error) {
-    const exists = error instanceof RequestError && error.status === 422 && /already_exists/.test(describe(error));
+    const exists =
+      error instanceof RequestError && error.status === 422 && /already_exists/.test(describe(error));
     if (!exists) throw error;
   }
 }

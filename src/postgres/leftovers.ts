@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { EmbeddedPostgresError } from "./embedded-error.ts";
 import { ifMissing } from "./errno.ts";
 import { pollUntil } from "./poll-until.ts";
-import { listPids, type ProcessFacts, readProcess } from "./process-facts.ts";
+import { listPidsIn, type ProcessFacts, readProcess } from "./process-facts.ts";
 import { CLUSTER_NAME } from "./settings.ts";
 
 /*
@@ -16,11 +16,20 @@ import { CLUSTER_NAME } from "./settings.ts";
  * the system says that it is a PostgreSQL in this very folder.
  */
 
-const PATIENCE: readonly { signal: NodeJS.Signals | null; thenWaitMs: number }[] = [
-  // The watchdog is at it already, as a rule.
-  { signal: null, thenWaitMs: 3_000 },
+/** What is sent, one after the other, and how long each gets. */
+type Escalation = readonly { readonly signal: NodeJS.Signals | null; readonly thenWaitMs: number }[];
+
+/** First nothing: the watchdog is at it already, as a rule. A server takes its sessions with it. */
+const FOR_A_SERVER: Escalation = [
+  { signal: null, thenWaitMs: 2_000 },
   { signal: "SIGINT", thenWaitMs: 10_000 },
   { signal: "SIGQUIT", thenWaitMs: 10_000 },
+];
+
+/** Sessions without a server can save nothing any more; their work was lost with it. */
+const FOR_SESSIONS: Escalation = [
+  { signal: "SIGQUIT", thenWaitMs: 3_000 },
+  { signal: "SIGKILL", thenWaitMs: 5_000 },
 ];
 
 interface Leftover {
@@ -42,9 +51,9 @@ export async function clearLeftovers(
   const pids = found.map(({ pid }) => pid);
   log("waiting for the PostgreSQL of the run before to finish", { pids });
   const serverPid = await readPidFile(cluster);
-  // The server takes its sessions with it. Without one, the sessions have to be told.
-  const toSignal = serverPid !== null && pids.includes(serverPid) ? [serverPid] : pids;
-  for (const { signal, thenWaitMs } of PATIENCE) {
+  const hasServer = serverPid !== null && pids.includes(serverPid);
+  const toSignal = hasServer ? [serverPid] : pids;
+  for (const { signal, thenWaitMs } of hasServer ? FOR_A_SERVER : FOR_SESSIONS) {
     if (signal !== null) for (const pid of toSignal) sendSignal(pid, signal);
     const isClear = async () => (await findLeftovers(cluster)).length === 0;
     if (await pollUntil(isClear, { withinMs: thenWaitMs })) return removeLyingPidFile(cluster);
@@ -66,7 +75,7 @@ export function judgeProcess(facts: ProcessFacts, cluster: string): Leftover["ki
 
 async function findLeftovers(cluster: string): Promise<Leftover[]> {
   const pidInFile = await readPidFile(cluster);
-  const pids = (await listPids()) ?? (pidInFile === null ? [] : [pidInFile]);
+  const pids = (await listPidsIn(cluster)) ?? (pidInFile === null ? [] : [pidInFile]);
   const judged = await Promise.all(
     pids.map(async (pid) => {
       const facts = await readProcess(pid);

@@ -22,11 +22,13 @@ export async function readProcess(pid: number): Promise<ProcessFacts | "gone" | 
   return existsProcess(pid) ? "hidden" : "gone";
 }
 
-/** All pids there are, or null where there is no /proc to list them. */
-export async function listPids(): Promise<number[] | null> {
-  if (process.platform !== "linux") return null;
-  const entries = await ifMissing(readdir("/proc"), null);
-  return entries?.filter((entry) => /^\d+$/.test(entry)).map(Number) ?? null;
+/** The processes whose working folder this is, or null where there is no /proc to tell. */
+export async function listPidsIn(folder: string): Promise<number[] | null> {
+  const entries = process.platform === "linux" ? await ifMissing(readdir("/proc"), null) : null;
+  if (entries === null) return null;
+  const pids = entries.filter((entry) => /^\d+$/.test(entry));
+  const folders = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => null)));
+  return pids.filter((_, index) => folders[index] === folder).map(Number);
 }
 
 function existsProcess(pid: number): boolean {

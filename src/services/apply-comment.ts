@@ -10,7 +10,13 @@ import { itemRef } from "../domain/record-key.ts";
 import { commentSnapshot, issueSnapshot } from "../github/snapshots.ts";
 import { countMarker, raiseFence, wasGranted } from "../store/claims.ts";
 import type { Trx } from "../store/database.ts";
-import { type CommentSnapshot, lockIssue, markCommentDeleted, saveComment, saveIssue } from "../store/mirror.ts";
+import {
+  type CommentSnapshot,
+  lockIssue,
+  markCommentDeleted,
+  saveComment,
+  saveIssue,
+} from "../store/mirror.ts";
 import { claimPromise, settlePromise } from "../store/outbox.ts";
 import { lockRecord } from "../store/records.ts";
 import type { Repository } from "../store/repositories.ts";
@@ -31,7 +37,10 @@ export async function applyComment(deps: Deps, seq: number, payload: Payload): P
     await lockRecord(trx, itemRef(repository.id, number));
     const stored = await lockIssue(trx, repository.id, number);
     if (stored?.gone) return;
-    const change = mergeIssue(stored?.issue ?? null, issueSnapshot(payload.issue), { action: null, label: null });
+    const change = mergeIssue(stored?.issue ?? null, issueSnapshot(payload.issue), {
+      action: null,
+      label: null,
+    });
     if (change.kind === "save") await saveIssue(trx, repository.id, change.issue);
     if (payload.action === "deleted") return markCommentDeleted(trx, repository.id, comment.id);
     if (payload.action !== "created" && payload.action !== "edited") return;
@@ -71,4 +80,6 @@ export async function takeMarker(
 }
 
 const promiseOf = (marker: Marker): string =>
-  marker.verb === "claim" ? claimPromise(marker.fence) : outcomePromise(marker.number, marker.fence, marker.result);
+  marker.verb === "claim"
+    ? claimPromise(marker.fence)
+    : outcomePromise(marker.number, marker.fence, marker.result);

@@ -58,7 +58,13 @@ export async function applyIssueEvent(deps: Deps, seq: number, payload: Payload)
     const current = await knownItem(trx, repository.id, number);
     const needed = readsNeeded(event, knownIssue(issue), current, repository.settings);
     if (isMore(needed, reads)) throw new ChangedMeanwhile();
-    const facts: IssueFacts = { event, issue: knownIssue(issue), item: current, settings: repository.settings, ...asked };
+    const facts: IssueFacts = {
+      event,
+      issue: knownIssue(issue),
+      item: current,
+      settings: repository.settings,
+      ...asked,
+    };
     const context = { issue, eventAt: event.at, region: deps.region };
     await carryOut(trx, { repository, number }, transitionsOf(facts), context);
     if (event.action === "deleted" || event.action === "transferred") {
@@ -88,7 +94,12 @@ interface Question {
 }
 
 /** Asks GitHub, outside any transaction, what the decision needs and nothing else. */
-async function gather(deps: Deps, repository: Repository, payload: Payload, question: Question): Promise<Asked> {
+async function gather(
+  deps: Deps,
+  repository: Repository,
+  payload: Payload,
+  question: Question,
+): Promise<Asked> {
   const { reads, event, after } = question;
   const sender = senderOf(payload.sender);
   const asked: Asked = {
@@ -102,7 +113,8 @@ async function gather(deps: Deps, repository: Repository, payload: Payload, ques
   const client = await deps.github.client(installationId);
   const { settings } = repository;
   const author = { id: after.authorId, login: after.authorLogin, type: after.authorType };
-  const authorHuman = reads.author && (await askHuman(client, repository, author, after.viaAppId !== null, settings));
+  const authorHuman =
+    reads.author && (await askHuman(client, repository, author, after.viaAppId !== null, settings));
   let actorHuman = reads.sender && (await askHuman(client, repository, sender, false, settings));
   if (actorHuman && reads.events && (await wasViaApp(client, repository, question, sender.id))) {
     actorHuman = false;

@@ -129,7 +129,11 @@ export async function applyRepository(
 }
 
 /** `label`: a definition was made, changed or deleted. Our own are made again: a maintainer steers by them. */
-export async function applyLabel(deps: Deps, seq: number, payload: z.infer<typeof LabelPayload>): Promise<void> {
+export async function applyLabel(
+  deps: Deps,
+  seq: number,
+  payload: z.infer<typeof LabelPayload>,
+): Promise<void> {
   const repository = await knownRepository(deps, payload);
   await settleDelivery(deps, seq, async (trx) => {
     const { label } = payload;
@@ -161,7 +165,11 @@ export async function promiseOwnLabels(
 }
 
 /** `push`: a branch has another head. Tags and merge-queue refs are no branches (github-cases 67). */
-export async function applyPush(deps: Deps, seq: number, payload: z.infer<typeof PushPayload>): Promise<void> {
+export async function applyPush(
+  deps: Deps,
+  seq: number,
+  payload: z.infer<typeof PushPayload>,
+): Promise<void> {
   const repository = await knownRepository(deps, payload);
   const branch = /^refs\/heads\/(?!gh-readonly-queue\/)(.+)$/.exec(payload.ref)?.[1];
   await settleDelivery(deps, seq, async (trx) => {

@@ -4,25 +4,32 @@
  * Every page is applied as if its rows had been announced; reading one twice changes nothing.
  */
 
-import { admissionByHistory } from "../domain/admission-history.ts";
-import { prioritiesOfLabels, hasLabel, sameLabel } from "../domain/tags.ts";
-import { mergeIssue, type IssueSnapshot } from "../domain/mirror-merge.ts";
-import { itemRef } from "../domain/record-key.ts";
 import type { GitHubIssue } from "../contract/github-payloads.ts";
+import { admissionByHistory } from "../domain/admission-history.ts";
 import type { Transition } from "../domain/issue-transitions.ts";
+import { type IssueSnapshot, mergeIssue } from "../domain/mirror-merge.ts";
+import { itemRef } from "../domain/record-key.ts";
+import { hasLabel, prioritiesOfLabels, sameLabel } from "../domain/tags.ts";
 import type { Client } from "../github/connection.ts";
 import { failureOf, isAbsent } from "../github/failure.ts";
 import {
+  type IssueEventRead,
   listComments,
   listLabels,
   listOpenIssues,
   listOpenPulls,
-  type IssueEventRead,
   readIssueEvents,
   readPull,
   readRepository,
 } from "../github/reads.ts";
-import { commentSnapshot, hostOf, issueOfComment, issueSnapshot, pullSnapshot, pullStub } from "../github/snapshots.ts";
+import {
+  commentSnapshot,
+  hostOf,
+  issueOfComment,
+  issueSnapshot,
+  pullSnapshot,
+  pullStub,
+} from "../github/snapshots.ts";
 import {
   type BackfillCursor,
   finishBackfill,
@@ -54,12 +61,20 @@ export async function backfill(deps: Deps, repositoryId: number, stopping: Abort
   } catch (error) {
     const failure = failureOf(error);
     const seconds = failure.retryAfterSeconds ?? RETRY_SECONDS;
-    deps.log.warn({ repositoryId, reason: failure.message, retryInSeconds: seconds }, "a backfill stopped, and will go on");
+    deps.log.warn(
+      { repositoryId, reason: failure.message, retryInSeconds: seconds },
+      "a backfill stopped, and will go on",
+    );
     await releaseBackfill(deps.db, repositoryId, deps.replica, failure.message, seconds);
   }
 }
 
-async function goOn(deps: Deps, repositoryId: number, from: BackfillCursor, stopping: AbortSignal): Promise<void> {
+async function goOn(
+  deps: Deps,
+  repositoryId: number,
+  from: BackfillCursor,
+  stopping: AbortSignal,
+): Promise<void> {
   let cursor = from;
   while (!stopping.aborted) {
     const repository = await findRepositoryById(deps.db, repositoryId);
@@ -156,7 +171,12 @@ async function takeLabels(deps: Deps, client: Client, repository: Repository): P
   });
 }
 
-async function takeIssue(deps: Deps, client: Client, repository: Repository, raw: GitHubIssue): Promise<void> {
+async function takeIssue(
+  deps: Deps,
+  client: Client,
+  repository: Repository,
+  raw: GitHubIssue,
+): Promise<void> {
   if (raw.pull_request) {
     const stub = pullStub(raw, { ...repository, host: hostOf(raw.html_url) });
     await deps.db.transaction().execute((trx) => savePull(trx, repository.id, stub));
@@ -220,14 +240,21 @@ async function planFromHistory(
     }
     if (verdict.restore) plan.push({ kind: "add_label", label: settings.labels.gate });
     const isParked = item?.state === "parked";
-    const parkedByHuman = parks?.action === "labeled" && parks.human && hasLabel(issue.labels, settings.labels.stale);
+    const parkedByHuman =
+      parks?.action === "labeled" && parks.human && hasLabel(issue.labels, settings.labels.stale);
     if (parkedByHuman && !isParked) plan.push({ kind: "park", by: parks.login ?? "ghost" });
-    if (isParked && parks?.action === "unlabeled" && parks.human) plan.push({ kind: "unpark", by: parks.login ?? "ghost" });
+    if (isParked && parks?.action === "unlabeled" && parks.human)
+      plan.push({ kind: "unpark", by: parks.login ?? "ghost" });
     return plan;
   };
 }
 
-async function labelActs(client: Client, repository: Repository, events: readonly IssueEventRead[], label: string) {
+async function labelActs(
+  client: Client,
+  repository: Repository,
+  events: readonly IssueEventRead[],
+  label: string,
+) {
   const acts = events.filter((event) => event.label !== null && sameLabel(event.label, label));
   return Promise.all(
     acts.slice(-1).map(async ({ event, sender, viaApp }) => ({

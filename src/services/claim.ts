@@ -2,13 +2,18 @@
 
 import type { ClaimAnswer, ClaimRequest } from "../contract/claims.ts";
 import { workingBranch } from "../domain/branch-names.ts";
-import { type ClaimDecision, type Claimant, decideItemClaim, decideRecordClaim } from "../domain/claim-decision.ts";
+import {
+  type Claimant,
+  type ClaimDecision,
+  decideItemClaim,
+  decideRecordClaim,
+} from "../domain/claim-decision.ts";
 import { claimComment } from "../domain/comments.ts";
 import { clampLease } from "../domain/lease.ts";
 import { numberOfRef, type RecordRef, recordKey } from "../domain/record-key.ts";
 import { tagValue } from "../domain/tags.ts";
-import { databaseNow } from "../store/clock.ts";
 import { findClaim, insertGrant } from "../store/claims.ts";
+import { databaseNow } from "../store/clock.ts";
 import type { Trx } from "../store/database.ts";
 import { findItemView, type ItemView } from "../store/item-facts.ts";
 import { claimPromise, promise } from "../store/outbox.ts";

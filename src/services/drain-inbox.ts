@@ -2,7 +2,13 @@
 
 import { ZodError } from "zod";
 import { failureOf } from "../github/failure.ts";
-import { type Delivery, failDelivery, finishDelivery, postponeDelivery, takeDelivery } from "../store/inbox.ts";
+import {
+  type Delivery,
+  failDelivery,
+  finishDelivery,
+  postponeDelivery,
+  takeDelivery,
+} from "../store/inbox.ts";
 import type { Deps } from "./deps.ts";
 import { settleDelivery } from "./settle-delivery.ts";
 
@@ -15,7 +21,8 @@ const MAX_ATTEMPTS = 14;
 const MAX_BACKOFF_SECONDS = 600;
 
 /** Seconds to wait after so many attempts: 1, 2, 4, … up to ten minutes. */
-export const backoffSeconds = (attempts: number): number => Math.min(2 ** (attempts - 1), MAX_BACKOFF_SECONDS);
+export const backoffSeconds = (attempts: number): number =>
+  Math.min(2 ** (attempts - 1), MAX_BACKOFF_SECONDS);
 
 /** Takes every delivery that is due, until none is or `stopping` says so. */
 export async function drainInbox(deps: Deps, receive: Receive, stopping: AbortSignal): Promise<void> {
@@ -40,7 +47,12 @@ async function handle(deps: Deps, receive: Receive, delivery: Delivery): Promise
     await settleDelivery(deps, seq, (trx) => finishDelivery(trx, seq));
   } catch (thrown) {
     const error = thrown instanceof AggregateError && thrown.errors.length > 0 ? thrown.errors[0] : thrown;
-    const fields = { delivery: delivery.deliveryId, event: delivery.event, repositoryId: delivery.repositoryId, attempts };
+    const fields = {
+      delivery: delivery.deliveryId,
+      event: delivery.event,
+      repositoryId: delivery.repositoryId,
+      attempts,
+    };
     if (error instanceof ZodError) {
       const where = error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; ");
       deps.log.error(fields, "a delivery is not of the form GitHub documents; it is kept as failed");
@@ -48,11 +60,17 @@ async function handle(deps: Deps, receive: Receive, delivery: Delivery): Promise
     }
     const failure = failureOf(error);
     if (attempts >= MAX_ATTEMPTS) {
-      deps.log.error({ ...fields, err: error }, "a delivery failed for good; it is kept, and a redelivery tries it anew");
+      deps.log.error(
+        { ...fields, err: error },
+        "a delivery failed for good; it is kept, and a redelivery tries it anew",
+      );
       return failDelivery(deps.db, seq, attempts, failure.message);
     }
     const seconds = failure.retryAfterSeconds ?? backoffSeconds(attempts);
-    deps.log.warn({ ...fields, reason: failure.message, retryInSeconds: seconds }, "a delivery will be tried again");
+    deps.log.warn(
+      { ...fields, reason: failure.message, retryInSeconds: seconds },
+      "a delivery will be tried again",
+    );
     await postponeDelivery(deps.db, seq, attempts, failure.message, seconds);
   }
 }

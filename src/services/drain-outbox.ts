@@ -88,8 +88,12 @@ async function perform(deps: Deps, client: Client, repository: Repository, row: 
       const appId = deps.github.app?.appId ?? 0;
       const since = new Date(row.createdAt.getTime() - CLOCK_SLACK_MS);
       const mayStand = row.attempts > 1;
-      if (mayStand && (await hasOwnComment(client, repository, numberOf(row), { firstLine, appId, since }))) return;
-      deps.log.debug({ repositoryId: repository.id, issue: issueNumber, promise: row.promise }, "posting a comment");
+      if (mayStand && (await hasOwnComment(client, repository, numberOf(row), { firstLine, appId, since })))
+        return;
+      deps.log.debug(
+        { repositoryId: repository.id, issue: issueNumber, promise: row.promise },
+        "posting a comment",
+      );
       return postComment(client, repository, numberOf(row), effect.body);
     }
   }
@@ -101,18 +105,35 @@ function numberOf(row: OutboxRow): number {
 }
 
 /** Answers whether the writer must stop for now. */
-async function handleFailure(deps: Deps, installationId: number, row: OutboxRow, error: unknown): Promise<boolean> {
+async function handleFailure(
+  deps: Deps,
+  installationId: number,
+  row: OutboxRow,
+  error: unknown,
+): Promise<boolean> {
   const failure = failureOf(error);
-  const fields = { repositoryId: row.repositoryId, issue: row.issueNumber, promise: row.promise, attempts: row.attempts };
+  const fields = {
+    repositoryId: row.repositoryId,
+    issue: row.issueNumber,
+    promise: row.promise,
+    attempts: row.attempts,
+  };
   const seconds = failure.retryAfterSeconds ?? backoffSeconds(row.attempts);
   // Right after an event GitHub may still answer 404 (github-cases 71): one refusal is not yet final.
-  const isFinal = (failure.kind === "refused" && !(isAbsent(error) && row.attempts < 4)) || row.attempts >= MAX_ATTEMPTS;
+  const isFinal =
+    (failure.kind === "refused" && !(isAbsent(error) && row.attempts < 4)) || row.attempts >= MAX_ATTEMPTS;
   if (isFinal) {
-    deps.log.error({ ...fields, reason: failure.message }, "GitHub refuses what was promised; it is kept as failed");
+    deps.log.error(
+      { ...fields, reason: failure.message },
+      "GitHub refuses what was promised; it is kept as failed",
+    );
     await breakPromise(deps.db, row, failure.message);
     return false;
   }
-  deps.log.warn({ ...fields, reason: failure.message, retryInSeconds: seconds }, "writing to GitHub will be tried again");
+  deps.log.warn(
+    { ...fields, reason: failure.message, retryInSeconds: seconds },
+    "writing to GitHub will be tried again",
+  );
   await postponePromise(deps.db, row, failure.message, seconds);
   if (failure.kind === "rate_limited" || failure.kind === "unauthorized") {
     await pauseInstallation(deps.db, installationId, seconds);

@@ -1,10 +1,10 @@
 /** Carries out what an event on an issue means for its item (`domain/issue-transitions.ts` decides). */
 
-import type { IssueSnapshot } from "../domain/mirror-merge.ts";
 import type { KnownIssue, KnownItem, Transition } from "../domain/issue-transitions.ts";
+import type { IssueSnapshot } from "../domain/mirror-merge.ts";
 import { itemRef } from "../domain/record-key.ts";
 import { ITEM_TAG, prioritiesOfLabels, tagValues, withTag } from "../domain/tags.ts";
-import type { Trx } from "../store/database.ts";
+import type { Db, Trx } from "../store/database.ts";
 import {
   closeIncidents,
   findItem,
@@ -15,8 +15,15 @@ import {
 } from "../store/items.ts";
 import { labelPromise, settlePromise } from "../store/outbox.ts";
 import { findRecord, saveRecord, setRecordTags } from "../store/records.ts";
-import { cancelItem, completeItem, type ItemAt, parkItem, promiseLabel, reopenItem, unparkItem } from "./item-changes.ts";
-import type { Db } from "../store/database.ts";
+import {
+  cancelItem,
+  completeItem,
+  type ItemAt,
+  parkItem,
+  promiseLabel,
+  reopenItem,
+  unparkItem,
+} from "./item-changes.ts";
 
 /** The item as the decision sees it, or null. */
 export async function knownItem(db: Db, repositoryId: number, number: number): Promise<KnownItem | null> {
@@ -57,7 +64,12 @@ async function carryOutOne(
     case "admit":
       await setAdmission(trx, repository.id, number, { admitted: true, by: transition.by, at: eventAt });
       await closeIncidents(trx, repository.id, number, ["label_removed_by_agent"]);
-      return settlePromise(trx, repository.id, labelPromise(number, repository.settings.labels.gate), "admitted");
+      return settlePromise(
+        trx,
+        repository.id,
+        labelPromise(number, repository.settings.labels.gate),
+        "admitted",
+      );
     case "withdraw":
       return setAdmission(trx, repository.id, number, { admitted: false, by: null, at: eventAt });
     case "add_label":

@@ -23,7 +23,12 @@ export interface ItemAt {
 export const outcomePromise = (number: number, fence: number, result: string): string =>
   `outcome:${number}:${fence}:${result}`;
 
-async function setStateTag(trx: Trx, { repository, number }: ItemAt, state: ItemState, pull?: number): Promise<void> {
+async function setStateTag(
+  trx: Trx,
+  { repository, number }: ItemAt,
+  state: ItemState,
+  pull?: number,
+): Promise<void> {
   const ref = itemRef(repository.id, number);
   const record = await findRecord(trx, ref);
   if (!record) throw new Error(`item ${number} of repository ${repository.id} has no record`);
@@ -33,7 +38,11 @@ async function setStateTag(trx: Trx, { repository, number }: ItemAt, state: Item
 }
 
 /** Ends the claim if one is live: the former holder is refused from then on. Answers the claim there was. */
-async function endLiveClaim(trx: Trx, at: ItemAt, how: "completed" | "parked" | "released"): Promise<Claim | null> {
+async function endLiveClaim(
+  trx: Trx,
+  at: ItemAt,
+  how: "completed" | "parked" | "released",
+): Promise<Claim | null> {
   const ref = itemRef(at.repository.id, at.number);
   const found = await findClaim(trx, ref);
   if (found?.claim.live) await endClaim(trx, ref, found.claim.fence, how);
@@ -48,7 +57,12 @@ async function issueIsOpen(trx: Trx, { repository, number }: ItemAt): Promise<bo
 export type CompletedBy = { readonly pull: number; readonly base: string } | { readonly human: string };
 
 /** Completes the item (protocol 8): tag, pull request, claim ended, outcome posted, issue closed. */
-export async function completeItem(trx: Trx, at: ItemAt, by: CompletedBy, eventAt: Date | null): Promise<void> {
+export async function completeItem(
+  trx: Trx,
+  at: ItemAt,
+  by: CompletedBy,
+  eventAt: Date | null,
+): Promise<void> {
   const { repository, number } = at;
   await setStateTag(trx, at, "complete", "pull" in by ? by.pull : undefined);
   const name = "pull" in by ? `#${by.pull}` : by.human;

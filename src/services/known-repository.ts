@@ -30,7 +30,11 @@ export async function knownRepository(deps: Deps, payload: About): Promise<Repos
   const installationId = payload.installation?.id ?? null;
   const saved = await deps.db.transaction().execute(async (trx) => {
     if (installationId !== null) {
-      await saveInstallation(trx, { id: installationId, accountId: about.owner?.id ?? null, accountLogin: owner });
+      await saveInstallation(trx, {
+        id: installationId,
+        accountId: about.owner?.id ?? null,
+        accountLogin: owner,
+      });
     }
     const identity = {
       id: about.id,

@@ -29,7 +29,8 @@ export async function release(
     if (!found && !(await findRecord(trx, ref))) return { released: false, reason: "missing" };
     const verdict = decideRelease(found?.claim ?? null, request.fencingToken, caller.actor);
     if (verdict === "not_holder") throw notHolder();
-    if (verdict !== "release" || !found) return { released: false, reason: verdict === "stale" ? "stale" : "unclaimed" };
+    if (verdict !== "release" || !found)
+      return { released: false, reason: verdict === "stale" ? "stale" : "unclaimed" };
     await endClaim(trx, ref, request.fencingToken, "released");
     const number = numberOfRef(target);
     if (number !== null) await afterRelease(trx, target, number, found.claim.owner, request);

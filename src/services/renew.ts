@@ -25,7 +25,11 @@ export async function renew(
     const verdict = decideRenew(found.claim, request.fencingToken, caller.actor, found.now);
     if (verdict === "not_holder") throw notHolder();
     if (verdict === "superseded") return { granted: false, reason: "superseded" };
-    const renewed = await renewLease(trx, ref, { fence: request.fencingToken, actor: caller.actor, leaseSeconds });
+    const renewed = await renewLease(trx, ref, {
+      fence: request.fencingToken,
+      actor: caller.actor,
+      leaseSeconds,
+    });
     if (!renewed) return { granted: false, reason: "superseded" };
     return {
       granted: true,

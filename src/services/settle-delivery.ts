@@ -13,7 +13,11 @@ export class ChangedMeanwhile extends Error {
 }
 
 /** Runs the effect of a delivery, unless it was had before, and marks the delivery as done. */
-export async function settleDelivery(deps: Deps, seq: number, effect: (trx: Trx) => Promise<void>): Promise<void> {
+export async function settleDelivery(
+  deps: Deps,
+  seq: number,
+  effect: (trx: Trx) => Promise<void>,
+): Promise<void> {
   await deps.db.transaction().execute(async (trx) => {
     if (!(await lockDelivery(trx, seq))) return;
     await effect(trx);

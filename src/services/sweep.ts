@@ -50,12 +50,17 @@ export async function parkIfPoisoned(
   const found = await findItemView(trx, repository.id, number, threshold);
   if (!found) return false;
   const { facts, attempts } = found.item;
-  if (facts.state !== null || isHeld(facts.claim, found.now) || !isPoison(attempts.count, threshold)) return false;
-  await parkItem(trx, { repository, number }, {
-    by: "leasehold",
-    reason: `${attempts.count} attempts did not complete it (the threshold is ${threshold}).`,
-    note,
-    eventAt: null,
-  });
+  if (facts.state !== null || isHeld(facts.claim, found.now) || !isPoison(attempts.count, threshold))
+    return false;
+  await parkItem(
+    trx,
+    { repository, number },
+    {
+      by: "leasehold",
+      reason: `${attempts.count} attempts did not complete it (the threshold is ${threshold}).`,
+      note,
+      eventAt: null,
+    },
+  );
   return true;
 }

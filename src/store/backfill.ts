@@ -39,7 +39,11 @@ export async function saveBackfillCursor(
 ): Promise<boolean> {
   const saved = await db
     .updateTable("repository")
-    .set({ backfill_cursor: JSON.stringify(cursor), backfiller_until: dbNowPlus(LEASE_SECONDS), backfill_error: null })
+    .set({
+      backfill_cursor: JSON.stringify(cursor),
+      backfiller_until: dbNowPlus(LEASE_SECONDS),
+      backfill_error: null,
+    })
     .where("id", "=", repositoryId)
     .where("backfiller", "=", replica)
     .where("backfill_state", "=", "pending")
@@ -51,14 +55,26 @@ export async function saveBackfillCursor(
 export async function finishBackfill(db: Db, repositoryId: number, replica: string): Promise<void> {
   await db
     .updateTable("repository")
-    .set({ backfill_state: "done", backfill_cursor: null, backfill_error: null, backfiller: null, backfiller_until: null })
+    .set({
+      backfill_state: "done",
+      backfill_cursor: null,
+      backfill_error: null,
+      backfiller: null,
+      backfiller_until: null,
+    })
     .where("id", "=", repositoryId)
     .where("backfiller", "=", replica)
     .execute();
 }
 
 /** Gives the lease back; nobody takes it again before so many seconds. */
-export async function releaseBackfill(db: Db, repositoryId: number, replica: string, error: string, seconds: number) {
+export async function releaseBackfill(
+  db: Db,
+  repositoryId: number,
+  replica: string,
+  error: string,
+  seconds: number,
+) {
   await db
     .updateTable("repository")
     .set({ backfiller: null, backfiller_until: dbNowPlus(seconds), backfill_error: error })

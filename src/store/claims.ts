@@ -164,7 +164,14 @@ export async function wasGranted(db: Db, ref: RecordRef, fence: number): Promise
 /** Counts a claim marker, once per fence however often it is seen. */
 export async function countMarker(
   trx: Trx,
-  marker: { repositoryId: number; number: number; fence: number; commentId: number; owner: string; byApp: boolean },
+  marker: {
+    repositoryId: number;
+    number: number;
+    fence: number;
+    commentId: number;
+    owner: string;
+    byApp: boolean;
+  },
 ): Promise<void> {
   await trx
     .insertInto("claim_marker")

@@ -18,7 +18,9 @@ export interface Database {
 const INT8 = 20;
 const types: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: "text" | "binary") =>
-    oid === INT8 ? Number : pg.types.getTypeParser(oid, format as "text")) as pg.CustomTypesConfig["getTypeParser"],
+    oid === INT8
+      ? Number
+      : pg.types.getTypeParser(oid, format as "text")) as pg.CustomTypesConfig["getTypeParser"],
 };
 
 /** Opens a pool of at most `size` connections. `onError` hears of idle connections that PostgreSQL closed. */

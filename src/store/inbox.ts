@@ -30,7 +30,10 @@ export interface Delivery extends NewDelivery {
 const LEASE_SECONDS = 90;
 
 /** Stores a delivery. A repeated one changes nothing, unless its processing had failed: then it is tried anew. */
-export async function storeDelivery(db: Db, delivery: NewDelivery): Promise<"stored" | "repeated" | "retried"> {
+export async function storeDelivery(
+  db: Db,
+  delivery: NewDelivery,
+): Promise<"stored" | "repeated" | "retried"> {
   const { rows } = await sql<{ fresh: boolean }>`
     insert into inbox (repository_id, hook_id, delivery_id, event, action, lane, payload)
     values (${delivery.repositoryId}, ${delivery.hookId}, ${delivery.deliveryId}, ${delivery.event},
@@ -94,7 +97,12 @@ export async function takeDelivery(
  * transaction must change nothing.
  */
 export async function lockDelivery(trx: Trx, seq: number): Promise<boolean> {
-  const row = await trx.selectFrom("inbox").select("state").where("seq", "=", seq).forUpdate().executeTakeFirst();
+  const row = await trx
+    .selectFrom("inbox")
+    .select("state")
+    .where("seq", "=", seq)
+    .forUpdate()
+    .executeTakeFirst();
   return row?.state === "pending";
 }
 
@@ -139,7 +147,9 @@ export async function secondsUntilDelivery(db: Db): Promise<number | null> {
 
 /** Deletes deliveries finished longer ago than GitHub can redeliver them (3 days; GHES 7). */
 export async function pruneDeliveries(db: Db): Promise<void> {
-  await sql`delete from inbox where state = 'done' and finished_at < db_now() - interval '14 days'`.execute(db);
+  await sql`delete from inbox where state = 'done' and finished_at < db_now() - interval '14 days'`.execute(
+    db,
+  );
 }
 
 export interface QueueDepth {

@@ -1,7 +1,7 @@
 /** Reads everything the rules ask about items, in one statement, so that the facts are of one moment. */
 
 import { type RawBuilder, sql } from "kysely";
-import { type AttemptFacts, countAttempts, type Attempts } from "../domain/attempts.ts";
+import { type AttemptFacts, type Attempts, countAttempts } from "../domain/attempts.ts";
 import { type Blocker, type BlockerFacts, blockerStatus } from "../domain/blockers.ts";
 import { type Defect, type DefectCode, defectsOf } from "../domain/defects.ts";
 import type { ItemState } from "../domain/item-state.ts";
@@ -23,6 +23,33 @@ export interface ItemView {
   readonly links: readonly { relation: string; repositoryId: number; target: string }[];
   readonly updatedAt: Date;
   readonly parkReason: string | null;
+}
+
+/** What a `blockedBy` edge to this target would hang on. */
+export async function findBlocker(
+  db: Db,
+  home: number,
+  edge: { repositoryId: number; target: string },
+): Promise<Blocker> {
+  const { rows } = await sql<Omit<BlockerRow, "repositoryId" | "target">>`
+    select b.number is not null as "isItem", b.state, br.tags, bs.state = 'open' and bs.gone is null as "issueOpen",
+      coalesce(bs.gone, bs.state_reason) as "issueReason", b.ruling_owner as "rulingOwner", b.question
+    from issue bs
+    left join item b on b.repository_id = bs.repository_id and b.number = bs.number
+    left join record br on br.repository_id = bs.repository_id and br.topic = 'backlog' and br.id = 'issue-' || bs.number
+    where bs.repository_id = ${edge.repositoryId} and bs.number = ${itemOfTarget(edge.target) ?? 0}`.execute(
+    db,
+  );
+  const absent = {
+    isItem: false,
+    state: null,
+    tags: null,
+    issueOpen: null,
+    issueReason: null,
+    rulingOwner: null,
+    question: null,
+  };
+  return toBlocker({ ...(rows[0] ?? absent), ...edge }, home);
 }
 
 interface ItemViewRow {
@@ -96,7 +123,13 @@ export async function findItemView(
 
 /** Every live and every parked item: what the ready set is made of. */
 export function openItems(db: Db, repositoryId: number, threshold: number): Promise<ItemPage> {
-  return read(db, repositoryId, threshold, sql`(i.state is null or i.state = 'parked') and i.enrolled`, sql``);
+  return read(
+    db,
+    repositoryId,
+    threshold,
+    sql`(i.state is null or i.state = 'parked') and i.enrolled`,
+    sql``,
+  );
 }
 
 export interface ItemFilter {
@@ -108,7 +141,12 @@ export interface ItemFilter {
 }
 
 /** Enrolled items by number. */
-export function listItemViews(db: Db, repositoryId: number, threshold: number, filter: ItemFilter): Promise<ItemPage> {
+export function listItemViews(
+  db: Db,
+  repositoryId: number,
+  threshold: number,
+  filter: ItemFilter,
+): Promise<ItemPage> {
   const wanted = [sql`i.enrolled`, sql`i.number > ${filter.after}`];
   if (filter.state === "live") wanted.push(sql`i.state is null`);
   else if (filter.state) wanted.push(sql`i.state = ${filter.state}`);

@@ -60,7 +60,12 @@ export async function insertItem(
     .execute();
 }
 
-export async function setEnrolled(trx: Trx, repositoryId: number, number: number, enrolled: boolean): Promise<void> {
+export async function setEnrolled(
+  trx: Trx,
+  repositoryId: number,
+  number: number,
+  enrolled: boolean,
+): Promise<void> {
   await trx
     .updateTable("item")
     .set({ enrolled })
@@ -95,7 +100,12 @@ export interface StateChange {
 }
 
 /** Sets the item's row only; `services/item-state.ts` keeps the record's tag, the claim and the edges in step. */
-export async function setState(trx: Trx, repositoryId: number, number: number, change: StateChange): Promise<void> {
+export async function setState(
+  trx: Trx,
+  repositoryId: number,
+  number: number,
+  change: StateChange,
+): Promise<void> {
   await trx
     .updateTable("item")
     .set({
@@ -164,7 +174,9 @@ export async function closeIncidents(
 export async function itemsRecordingPull(db: Db, repositoryId: number, pull: number): Promise<number[]> {
   const { rows } = await sql<{ number: number }>`
     select substr(id, 7)::int as number from record
-    where repository_id = ${repositoryId} and topic = 'backlog' and tags @> array[${`pr:${pull}`}]`.execute(db);
+    where repository_id = ${repositoryId} and topic = 'backlog' and tags @> array[${`pr:${pull}`}]`.execute(
+    db,
+  );
   return rows.map((row) => row.number);
 }
 

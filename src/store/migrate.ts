@@ -32,7 +32,9 @@ export async function migrate({ db, pool }: Database): Promise<string[]> {
     const { error, results } = await migratorOf(db).migrateToLatest();
     if (error) throw error;
     await runMigrations({ pgPool: pool });
-    return (results ?? []).filter((result) => result.status === "Success").map((result) => result.migrationName);
+    return (results ?? [])
+      .filter((result) => result.status === "Success")
+      .map((result) => result.migrationName);
   } finally {
     await client.query("select pg_advisory_unlock($1, $2)", [...MIGRATION_LOCK]).catch(() => {});
     client.release();

@@ -46,7 +46,11 @@ export async function findIssue(db: Db, repositoryId: number, number: number): P
 }
 
 /** As `findIssue`, keeping others from changing it until the transaction ends. */
-export async function lockIssue(trx: Trx, repositoryId: number, number: number): Promise<MirroredIssue | null> {
+export async function lockIssue(
+  trx: Trx,
+  repositoryId: number,
+  number: number,
+): Promise<MirroredIssue | null> {
   const row = await trx
     .selectFrom("issue")
     .selectAll()

@@ -15,7 +15,12 @@ export type Effect =
   | { readonly kind: "comment"; readonly body: string }
   | { readonly kind: "add_label"; readonly label: string }
   | { readonly kind: "close_issue"; readonly reason: "completed" | "not_planned" }
-  | { readonly kind: "create_label"; readonly name: string; readonly color: string; readonly description: string };
+  | {
+      readonly kind: "create_label";
+      readonly name: string;
+      readonly color: string;
+      readonly description: string;
+    };
 
 export interface Promised {
   readonly repositoryId: number;
@@ -26,7 +31,8 @@ export interface Promised {
 }
 
 export const claimPromise = (fence: number): string => `claim:${fence}`;
-export const labelPromise = (number: number, label: string): string => `label:${number}:${label.toLowerCase()}`;
+export const labelPromise = (number: number, label: string): string =>
+  `label:${number}:${label.toLowerCase()}`;
 
 /** Promises an effect, to be had after this transaction commits. */
 export async function promise(trx: Trx, promised: Promised): Promise<void> {
@@ -38,7 +44,12 @@ export async function promise(trx: Trx, promised: Promised): Promise<void> {
 }
 
 /** What was promised is true already, or no longer wanted. */
-export async function settlePromise(trx: Trx, repositoryId: number, name: string, why: string): Promise<void> {
+export async function settlePromise(
+  trx: Trx,
+  repositoryId: number,
+  name: string,
+  why: string,
+): Promise<void> {
   await trx
     .updateTable("outbox")
     .set({ state: "done", finished_at: dbNow, error: why })

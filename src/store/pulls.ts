@@ -68,7 +68,9 @@ export async function savePull(trx: Trx, repositoryId: number, pull: PullSnapsho
           where.or([where("pull_request.merged_at", "is", null), where.val(pull.mergedAt !== null)]),
         )
         // The issue list's row, without branches, never replaces the pull request's own.
-        .where((where) => where.or([where("pull_request.head_sha", "is", null), where.val(pull.branches !== null)])),
+        .where((where) =>
+          where.or([where("pull_request.head_sha", "is", null), where.val(pull.branches !== null)]),
+        ),
     )
     .returning("number")
     .executeTakeFirst();
@@ -82,7 +84,11 @@ export async function savePull(trx: Trx, repositoryId: number, pull: PullSnapsho
   await trx
     .insertInto("pull_request_closes")
     .values(
-      pull.closes.map((issue) => ({ repository_id: repositoryId, pull_number: pull.number, issue_number: issue })),
+      pull.closes.map((issue) => ({
+        repository_id: repositoryId,
+        pull_number: pull.number,
+        issue_number: issue,
+      })),
     )
     .execute();
 }
@@ -115,7 +121,12 @@ export async function pullsNaming(db: Db, repositoryId: number, issue: number): 
 }
 
 /** Open pull requests known only from the issue list, in order. */
-export async function pullsWithoutBranches(db: Db, repositoryId: number, after: number, limit: number): Promise<number[]> {
+export async function pullsWithoutBranches(
+  db: Db,
+  repositoryId: number,
+  after: number,
+  limit: number,
+): Promise<number[]> {
   const rows = await db
     .selectFrom("pull_request")
     .select("number")
@@ -134,7 +145,9 @@ export async function saveReview(trx: Trx, review: Selectable<PullRequestReviewT
     .insertInto("pull_request_review")
     .values(review)
     .onConflict((conflict) =>
-      conflict.columns(["repository_id", "id"]).doUpdateSet({ state: review.state, commit_sha: review.commit_sha }),
+      conflict
+        .columns(["repository_id", "id"])
+        .doUpdateSet({ state: review.state, commit_sha: review.commit_sha }),
     )
     .execute();
 }
@@ -174,7 +187,10 @@ export async function saveBranchHead(trx: Trx, repositoryId: number, head: Branc
     .insertInto("branch")
     .values({ repository_id: repositoryId, name: head.name, ...facts })
     .onConflict((conflict) =>
-      conflict.columns(["repository_id", "name"]).doUpdateSet(facts).where("branch.pushed_at", "<=", head.pushedAt),
+      conflict
+        .columns(["repository_id", "name"])
+        .doUpdateSet(facts)
+        .where("branch.pushed_at", "<=", head.pushedAt),
     )
     .execute();
 }

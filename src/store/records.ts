@@ -192,7 +192,9 @@ export async function blockingPath(
         on l.repository_id = w.repository_id and 'mem/' || l.topic || '/' || l.id = w.target and l.relation = 'blockedBy'
       where not l.target = any (w.path)
     ) cycle repository_id, target set looped using visited
-    select path from walk where repository_id = ${to.repositoryId} and target = ${to.target} limit 1`.execute(trx);
+    select path from walk where repository_id = ${to.repositoryId} and target = ${to.target} limit 1`.execute(
+    trx,
+  );
   return rows[0]?.path ?? null;
 }
 

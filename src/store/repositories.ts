@@ -144,7 +144,10 @@ export async function markInstalled(trx: Trx, id: number, installationId: number
 }
 
 /** The App cannot reach the repositories any more. Their history is kept. */
-export async function markUninstalled(trx: Trx, where: { ids: readonly number[] } | { installationId: number }) {
+export async function markUninstalled(
+  trx: Trx,
+  where: { ids: readonly number[] } | { installationId: number },
+) {
   await trx
     .updateTable("repository")
     .set({ installed: false })
@@ -170,7 +173,11 @@ export interface RepositorySummary {
 }
 
 /** Repositories by id, after a cursor. `items` counts enrolled live items. */
-export async function listRepositories(db: Db, after: number | null, limit: number): Promise<RepositorySummary[]> {
+export async function listRepositories(
+  db: Db,
+  after: number | null,
+  limit: number,
+): Promise<RepositorySummary[]> {
   const { rows } = await sql<RepositorySummary>`
     select r.id, r.owner, r.name, r.installed,
            (select count(*) from item i where i.repository_id = r.id and i.enrolled) as items,
@@ -187,7 +194,11 @@ export async function saveInstallation(
   trx: Trx,
   installation: { id: number; accountId: number | null; accountLogin: string },
 ): Promise<void> {
-  const facts = { account_id: installation.accountId, account_login: installation.accountLogin, removed_at: null };
+  const facts = {
+    account_id: installation.accountId,
+    account_login: installation.accountLogin,
+    removed_at: null,
+  };
   await trx
     .insertInto("installation")
     .values({ id: installation.id, ...facts })

@@ -34,3 +34,9 @@ export function validationFailed(resource: string, field: string, code: string, 
 export function malformed(status: 400 | 401 | 404 | 413 | 422, message: string): HttpError {
   return new HttpError(status, message, { isClientBug: true });
 }
+
+/** An App knows the limit, so running into it is its mistake. */
+export function tooLong(resource: string, field: string, message: string): HttpError {
+  const error = { resource, field, code: "custom", message };
+  return new HttpError(422, "Validation Failed", { errors: [error], isClientBug: true });
+}

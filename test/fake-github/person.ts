@@ -1,9 +1,9 @@
 import { deleteBranch, renameBranch } from "./state/branches.ts";
 import type { FileChanges } from "./state/git.ts";
-import { closeIssue, reopenIssue } from "./state/issues.ts";
+import { closeIssue } from "./state/issues.ts";
 import { type MergeMethod, mergePull } from "./state/merges.ts";
 import type { ReviewState } from "./state/model.ts";
-import { editPull, findPull, openPull, requestReview, review, setDraft } from "./state/pulls.ts";
+import { editPull, findPull, openPull, reopenPull, requestReview, review, setDraft } from "./state/pulls.ts";
 import { branchTip, createBranch, push, pushTags } from "./state/pushes.ts";
 import { addFork } from "./state/repositories.ts";
 import { TrackerUser } from "./tracker-user.ts";
@@ -11,18 +11,22 @@ import { TrackerUser } from "./tracker-user.ts";
 /** Paths to touch, or the text for each path; null removes the file. */
 export type Files = readonly string[] | Readonly<Record<string, string | null>>;
 
+export type CommitOptions = { message?: string; files?: Files };
+
 /** Somebody at work in one repository: with its issues, its branches and its pull requests. */
 export class Person extends TrackerUser {
-  /** Commits on the branch and pushes it; a new one starts at the branch or sha `from`, or the default branch. */
+  /**
+   * One push, of one commit or of several `commits`. A new branch starts at the branch or sha `from`, or at
+   * the default branch. `forced` rewrites the last commit.
+   */
   push(
     branch: string,
-    options: { message?: string; files?: Files; forced?: boolean; commits?: number; from?: string } = {},
+    options: CommitOptions & { forced?: boolean; from?: string; commits?: readonly CommitOptions[] } = {},
   ): string {
-    const { message = `Work on ${branch}`, forced = false, commits = 1 } = options;
-    const from = options.from ?? this.repository.defaultBranch;
-    const made = Array.from({ length: commits }, (_, index) => ({
-      message: commits === 1 ? message : `${message} (${index + 1})`,
-      changes: this.changes(options.files ?? [`work/${branch.replaceAll("/", "-")}.txt`]),
+    const { forced = false, from = this.repository.defaultBranch, commits = [options] } = options;
+    const made = commits.map(({ message = `Work on ${branch}`, files }) => ({
+      message,
+      changes: this.changes(files ?? [`work/${branch.replaceAll("/", "-")}.txt`]),
     }));
     return push(this.world, this.by, this.repository, branch, made, { forced, from });
   }
@@ -81,7 +85,7 @@ export class Person extends TrackerUser {
   }
 
   reopenPull(number: number): void {
-    reopenIssue(this.world, this.by, findPull(this.repository, number));
+    reopenPull(this.world, this.by, findPull(this.repository, number));
   }
 
   readyForReview(number: number): void {

@@ -11,6 +11,8 @@ export type ApiRequest = {
   params: Record<string, string>;
   query: URLSearchParams;
   body: JsonObject;
+  /** The header: it may ask for a file's raw text. */
+  accept: string;
   credentials: Credentials;
 };
 
@@ -43,9 +45,7 @@ export function param(request: ApiRequest, name: string): string {
 }
 
 export function numberParam(request: ApiRequest, name: string): number {
-  const value = param(request, name);
-  if (!/^\d+$/.test(value)) throw malformed(404, `Not Found: "${value}" is no number`);
-  return Number(value);
+  return Number(param(request, name));
 }
 
 export function choice<T extends string>(

@@ -3,26 +3,34 @@ import type { JsonObject } from "../json.ts";
 import { repositoryHtmlUrl, repositoryUrl } from "../payloads/repositories.ts";
 import { blobSha, treeSha } from "../state/git.ts";
 import type { FileTree } from "../state/model.ts";
+import { ok, type Reply } from "./api-request.ts";
 import { resolveRef } from "./resolve-ref.ts";
 import type { RepositoryRequest } from "./route.ts";
 
-/** A file with its text in base64, or the list of what is in a folder. */
-export function contents(request: RepositoryRequest, path: string): JsonObject | JsonObject[] {
+/** A file with its text in base64, or the text alone if that is accepted, or the list of what is in a folder. */
+export function contents(request: RepositoryRequest, path: string): Reply {
   const ref = request.query.get("ref") ?? request.repository.defaultBranch;
   const { files } = request.world.commit(resolveRef(request, ref));
   const text = files.get(path);
-  if (text !== undefined) {
+  if (text !== undefined && request.accept.includes("raw")) {
     return {
+      status: 200,
+      body: text,
+      headers: { "content-type": "application/vnd.github.raw; charset=utf-8" },
+    };
+  }
+  if (text !== undefined) {
+    return ok({
       ...entry(request, ref, path, "file", blobSha(text), Buffer.byteLength(text)),
       encoding: "base64",
       content: Buffer.from(text)
         .toString("base64")
         .replace(/.{60}/g, (line) => `${line}\n`),
-    };
+    });
   }
   const children = listFolder(request, ref, files, path === "" ? "" : `${path}/`);
   if (children.length === 0) throw new HttpError(404, "Not Found");
-  return children;
+  return ok(children);
 }
 
 function listFolder(request: RepositoryRequest, ref: string, files: FileTree, prefix: string): JsonObject[] {

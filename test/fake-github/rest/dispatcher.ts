@@ -12,16 +12,11 @@ export type Incoming = {
   path: string;
   query: URLSearchParams;
   text: string;
+  accept: string;
   authorization: string | undefined;
 };
 
-export type Dispatched = {
-  status: number;
-  headers: Record<string, string>;
-  body: Json | undefined;
-  actor: string | null;
-  requestBody: Json | undefined;
-};
+export type Outcome = { status: number; headers: Record<string, string>; body: Json | undefined };
 
 /** A request that no correct App sends. */
 export type Unexpected = { method: string; path: string; status: number; why: string };
@@ -43,41 +38,39 @@ export class Dispatcher {
     this.#limits = limits;
   }
 
-  dispatch(incoming: Incoming): Dispatched {
-    const done: Dispatched = {
-      status: 500,
-      headers: {},
-      body: undefined,
-      actor: null,
-      requestBody: undefined,
-    };
+  dispatch(incoming: Incoming): Outcome {
+    let headers: Record<string, string> = {};
     try {
-      done.requestBody = parseBody(incoming.text);
       const credentials = this.#authentication.identify(incoming.authorization);
-      done.actor = actorName(credentials);
       if (credentials.kind === "installation") {
         this.#limits.count(credentials.installation);
-        done.headers = this.#limits.headers(credentials.installation);
+        headers = this.#limits.headers(credentials.installation);
         this.#limits.check(credentials.installation);
       }
-      const reply = this.#route(incoming, done.requestBody, credentials);
-      return {
-        ...done,
-        status: reply.status,
-        body: reply.body,
-        headers: { ...done.headers, ...reply.headers },
-      };
+      const reply = this.#route(incoming, credentials);
+      return { ...reply, headers: { ...headers, ...reply.headers } };
     } catch (error) {
       if (!(error instanceof HttpError)) throw error;
       if (error.isClientBug) {
         const { method, path } = incoming;
         this.unexpected.push({ method, path, status: error.status, why: error.message });
       }
-      return { ...done, ...errorReply(error, done.headers) };
+      return errorOutcome(error, headers);
     }
   }
 
-  #route(incoming: Incoming, body: Json | undefined, credentials: Credentials): Reply {
+  /** `app`, the login of its bot, or null for anybody else. */
+  actorOf(authorization: string | undefined): string | null {
+    try {
+      const credentials = this.#authentication.identify(authorization);
+      if (credentials.kind === "installation") return credentials.actor.account.login;
+      return credentials.kind === "app" ? "app" : null;
+    } catch {
+      return null;
+    }
+  }
+
+  #route(incoming: Incoming, credentials: Credentials): Reply {
     const path = resolveRepositoryId(incoming.path, (id) => this.#world.repositories.get(id));
     for (const route of this.#routes) {
       if (route.method !== incoming.method) continue;
@@ -92,7 +85,8 @@ export class Dispatcher {
         path,
         params,
         query: incoming.query,
-        body: bodyFields(body),
+        body: bodyFields(parseBody(incoming.text)),
+        accept: incoming.accept,
         credentials,
       };
       return route.handle(request);
@@ -116,12 +110,7 @@ function bodyFields(body: Json | undefined): JsonObject {
   return isObject(body) ? body : {};
 }
 
-function actorName(credentials: Credentials): string | null {
-  if (credentials.kind === "installation") return credentials.actor.account.login;
-  return credentials.kind === "app" ? "app" : null;
-}
-
-function errorReply(error: HttpError, headers: Record<string, string>): Reply {
+function errorOutcome(error: HttpError, headers: Record<string, string>): Outcome {
   const body: JsonObject = {
     message: error.message,
     documentation_url: DOCUMENTATION,

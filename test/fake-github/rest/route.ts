@@ -5,7 +5,8 @@ import { type ApiRequest, param, type Reply } from "./api-request.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-/** An endpoint. `:name` in the pattern is one segment of the path, `:name*` one or more. */
+/** An endpoint. `:name` in the pattern is one segment of the path, `:name*` one or more;
+ * `:number` and `:id` are digits. */
 export type Route = {
   method: Method;
   pattern: string;
@@ -103,7 +104,8 @@ function compile(pattern: string): { path: RegExp; names: string[] } {
   const names: string[] = [];
   const source = pattern.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace(/:(\w+)(\\\*)?/g, (_, name, many) => {
     names.push(String(name));
-    return many ? "(.+)" : "([^/]+)";
+    if (many) return "(.+)";
+    return name === "number" || name === "id" ? "(\\d+)" : "([^/]+)";
   });
   return { path: new RegExp(`^${source}$`), names };
 }

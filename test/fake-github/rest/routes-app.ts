@@ -110,7 +110,7 @@ function chosenRepositories({ body }: ApiRequest, installation: Installation): R
 
 function chosenPermissions(installation: Installation, wanted: JsonObject | undefined): Permissions {
   if (!wanted) return installation.permissions;
-  const chosen: Permissions = {};
+  const chosen: Permissions = { metadata: "read" };
   for (const [name, level] of Object.entries(wanted)) {
     if ((level !== "read" && level !== "write") || !allows(installation.permissions, name, level)) {
       throw malformed(422, "The permissions requested are not granted to this installation.");

@@ -34,8 +34,8 @@ export const gitRoutes: Route[] = [
     const commit = world.commit(sha);
     return ok(branchJson(world, repository, name, commit, commitJson(world, repository, commit)));
   }),
-  repositoryRoute("GET", "/git/ref/heads/:branch*", "contents:read", (request) => {
-    const branch = param(request, "branch");
+  repositoryRoute("GET", "/git/ref/:ref*", "contents:read", (request) => {
+    const branch = /^heads\/(.+)$/.exec(param(request, "ref"))?.[1] ?? "";
     const sha = request.repository.branches.get(branch);
     if (sha === undefined) throw notFound();
     return ok(refJson(request.world, request.repository, branch, sha));
@@ -49,9 +49,9 @@ export const gitRoutes: Route[] = [
     createBranch(world, actor, repository, branch, sha);
     return created(refJson(world, repository, branch, sha));
   }),
-  repositoryRoute("GET", "/contents", "contents:read", (request) => ok(contents(request, ""))),
+  repositoryRoute("GET", "/contents", "contents:read", (request) => contents(request, "")),
   repositoryRoute("GET", "/contents/:path*", "contents:read", (request) =>
-    ok(contents(request, param(request, "path"))),
+    contents(request, param(request, "path")),
   ),
   repositoryRoute("GET", "/compare/:basehead*", "contents:read", compare),
   repositoryRoute("GET", "/commits", "contents:read", (request) => {

@@ -2,7 +2,9 @@ import { malformed } from "../http-error.ts";
 import { issueEventJson, issueHtmlUrl, issueJson, singleIssueJson } from "../payloads/issues.ts";
 import { setLabels } from "../state/issue-labels.ts";
 import { closeIssue, editIssue, lockIssue, openIssue, reopenIssue } from "../state/issues.ts";
-import type { Issue, StateReason } from "../state/model.ts";
+import type { Actor, Issue, StateReason } from "../state/model.ts";
+import { isPull, reopenPull } from "../state/pulls.ts";
+import type { World } from "../state/world.ts";
 import {
   choice,
   created,
@@ -96,9 +98,14 @@ function patchIssue({ world, actor, body }: RepositoryRequest, issue: Issue): vo
     const unsaid = issue.state === "closed" ? issue.stateReason : "completed";
     closeIssue(world, actor, issue, reason ?? unsaid);
   }
-  if (state === "open") reopenIssue(world, actor, issue);
+  if (state === "open") reopen(world, actor, issue);
   if (state !== undefined && state !== "open" && state !== "closed")
     throw malformed(422, `Invalid request: state=${state}`);
+}
+
+function reopen(world: World, by: Actor, issue: Issue): void {
+  if (isPull(issue)) reopenPull(world, by, issue);
+  else reopenIssue(world, by, issue);
 }
 
 function stateReason(text: string | null | undefined): StateReason | null {

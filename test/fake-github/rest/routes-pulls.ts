@@ -1,9 +1,9 @@
 import { HttpError, malformed } from "../http-error.ts";
 import { commitJson, fileDiffJson } from "../payloads/git.ts";
 import { pullCommits, pullFiles, pullJson, pullRowJson, reviewJson } from "../payloads/pulls.ts";
-import { closeIssue, reopenIssue } from "../state/issues.ts";
+import { closeIssue } from "../state/issues.ts";
 import { type MergeMethod, mergePull } from "../state/merges.ts";
-import { editPull, findPull, isPull, type PullIssue } from "../state/pulls.ts";
+import { editPull, findPull, isPull, type PullIssue, reopenPull } from "../state/pulls.ts";
 import { choice, nullableStringField, numberParam, ok, stringField } from "./api-request.ts";
 import { page } from "./pagination.ts";
 import { type RepositoryRequest, type Route, repositoryRoute } from "./route.ts";
@@ -79,7 +79,7 @@ function patchPull({ world, actor, body }: RepositoryRequest, issue: PullIssue):
   });
   const state = stringField(body, "state");
   if (state === "closed") closeIssue(world, actor, issue, null);
-  if (state === "open") reopenIssue(world, actor, issue);
+  if (state === "open") reopenPull(world, actor, issue);
 }
 
 function mergeMethod({ body }: RepositoryRequest): MergeMethod {

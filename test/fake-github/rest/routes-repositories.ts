@@ -9,7 +9,7 @@ import { type RepositoryRequest, type Route, repositoryRoute } from "./route.ts"
 
 export const repositoryRoutes: Route[] = [
   repositoryRoute("GET", "", "metadata:read", ({ world, repository }) =>
-    ok(repositoryJson(world, repository)),
+    ok({ ...repositoryJson(world, repository), network_count: 0, subscribers_count: 0 }),
   ),
   repositoryRoute("GET", "/collaborators/:login/permission", "metadata:read", (request) =>
     ok(permissionOf(request)),

@@ -1,11 +1,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Json } from "../json.ts";
-import type { Dispatched, Dispatcher } from "./dispatcher.ts";
+import type { Dispatcher, Outcome } from "./dispatcher.ts";
 import type { Fault, Faults } from "./faults.ts";
 
 export type LoggedRequest = {
   method: string;
+  /** Decoded: `/labels/a/b` for `/labels/a%2Fb`. */
   path: string;
   query: Record<string, string>;
   /** Null while it is under way, and when the connection was cut. */
@@ -16,8 +17,6 @@ export type LoggedRequest = {
   at: Date;
   fault: Fault["kind"] | null;
 };
-
-type Outcome = { status: number; headers: Record<string, string>; body: Json | undefined };
 
 /** The REST API over HTTP: reads, lets the faults strike, dispatches, answers, and keeps the log. */
 export class ApiServer {
@@ -37,6 +36,8 @@ export class ApiServer {
         send(response, { status: 500, headers: {}, body: { message: `the fake broke: ${String(error)}` } });
       });
     });
+    // Longer than any test, so that no client picks up a connection just as it closes.
+    this.#server.keepAliveTimeout = 600_000;
   }
 
   listen(port: number): Promise<string> {
@@ -68,7 +69,7 @@ export class ApiServer {
     const path = url.pathname.replace(/^\/api\/v3(?=\/)/, "");
     const logged: LoggedRequest = {
       method,
-      path,
+      path: decodePath(path),
       query: Object.fromEntries(url.searchParams),
       status: null,
       actor: null,
@@ -78,20 +79,20 @@ export class ApiServer {
     };
     this.requests.push(logged);
     const text = await readText(request);
-    const fault = this.#faults.take(method, path);
+    const { authorization, accept = "" } = request.headers;
+    const fault = this.#faults.take(method, logged.path);
     logged.fault = fault?.kind ?? null;
-    const act = (): Dispatched => {
-      const done = this.#dispatcher.dispatch({
+    logged.actor = this.#dispatcher.actorOf(authorization);
+    logged.body = bodyForLog(text);
+    const act = () =>
+      this.#dispatcher.dispatch({
         method,
         path,
         query: url.searchParams,
         text,
-        authorization: request.headers.authorization,
+        accept,
+        authorization,
       });
-      logged.actor = done.actor;
-      logged.body = done.requestBody;
-      return done;
-    };
     const outcome = await this.#strike(fault, act, response);
     if (outcome === null) return;
     logged.status = outcome.status;
@@ -99,11 +100,7 @@ export class ApiServer {
   }
 
   /** Null when there is nothing to answer any more. */
-  async #strike(
-    fault: Fault | null,
-    act: () => Dispatched,
-    response: ServerResponse,
-  ): Promise<Outcome | null> {
+  async #strike(fault: Fault | null, act: () => Outcome, response: ServerResponse): Promise<Outcome | null> {
     switch (fault?.kind) {
       case undefined:
         return act();
@@ -129,6 +126,24 @@ export class ApiServer {
   }
 }
 
+/** Parsed if it can be, else as it came. */
+function bodyForLog(text: string): Json | undefined {
+  if (text === "") return undefined;
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return text;
+  }
+}
+
+function decodePath(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
 function faultOutcome(fault: Fault): Outcome {
   const status = fault.status ?? 502;
   return { status, headers: fault.headers ?? {}, body: fault.body ?? { message: "Server Error" } };
@@ -141,7 +156,8 @@ async function readText(request: IncomingMessage): Promise<string> {
 }
 
 function send(response: ServerResponse, { status, headers, body }: Outcome): void {
-  const text = body === undefined ? "" : JSON.stringify(body);
+  const isRaw = typeof body === "string" && headers["content-type"] !== undefined;
+  const text = body === undefined ? "" : isRaw ? body : JSON.stringify(body);
   response.writeHead(status, {
     ...(body === undefined ? {} : { "content-type": "application/json; charset=utf-8" }),
     ...headers,

@@ -1,4 +1,4 @@
-import { notFound, validationFailed } from "../http-error.ts";
+import { notFound, tooLong, validationFailed } from "../http-error.ts";
 import type { JsonObject } from "../json.ts";
 import { commentJson, issueJson } from "../payloads/issues.ts";
 import { assertWritable } from "./assert-writable.ts";
@@ -56,8 +56,7 @@ export function findComment(repository: Repository, id: number): { issue: Issue;
 function checkBody(body: string): void {
   if (body.trim() === "") throw validationFailed("IssueComment", "body", "missing_field");
   if (body.length > MAX_BODY_LENGTH) {
-    const message = "Body is too long (maximum is 65536 characters)";
-    throw validationFailed("IssueComment", "data", "unprocessable", message);
+    throw tooLong("IssueComment", "data", "Body is too long (maximum is 65536 characters)");
   }
 }
 

@@ -70,7 +70,7 @@ export function mergeFiles(base: FileTree, ours: FileTree, theirs: FileTree): Fi
   return changeFiles(theirs, new Map(diff(base, ours).map((row) => [row.path, row.after])));
 }
 
-export function ancestors(world: World, sha: string): Set<string> {
+function ancestors(world: World, sha: string): Set<string> {
   const seen = new Set<string>();
   const open = [sha];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {

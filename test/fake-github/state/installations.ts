@@ -20,7 +20,7 @@ export function install(world: World, repository: Repository, permissions?: Perm
     id: world.nextId(),
     account: repository.owner,
     repositories: new Set([repository]),
-    permissions: permissions ?? world.app.permissions,
+    permissions: { metadata: "read", ...(permissions ?? world.app.permissions) },
     createdAt: now,
     updatedAt: now,
     suspended: null,

@@ -1,4 +1,4 @@
-import { notFound, validationFailed } from "../http-error.ts";
+import { notFound, tooLong, validationFailed } from "../http-error.ts";
 import type { JsonObject } from "../json.ts";
 import { userJson } from "../payloads/accounts.ts";
 import { assertWritable } from "./assert-writable.ts";
@@ -181,6 +181,6 @@ function announceAssignment(world: World, by: Actor, issue: Issue, event: Assign
 function checkText(text: { title?: string | undefined; body?: string | null | undefined }): void {
   if (text.title?.trim() === "") throw validationFailed("Issue", "title", "missing_field");
   if ((text.body?.length ?? 0) > MAX_BODY_LENGTH) {
-    throw validationFailed("Issue", "body", "custom", "body is too long (maximum is 65536 characters)");
+    throw tooLong("Issue", "body", "body is too long (maximum is 65536 characters)");
   }
 }

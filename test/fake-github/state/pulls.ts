@@ -4,7 +4,7 @@ import { pullCommits, pullJson, reviewJson } from "../payloads/pulls.ts";
 import { assertWritable } from "./assert-writable.ts";
 import { emit } from "./emit.ts";
 import { emitForIssue, record, touch } from "./issue-events.ts";
-import { announceOpened, editIssue, findIssue, makeIssue, type NewIssue } from "./issues.ts";
+import { announceOpened, editIssue, findIssue, makeIssue, type NewIssue, reopenIssue } from "./issues.ts";
 import type { Actor, Issue, Pull, Repository, Review, ReviewState } from "./model.ts";
 import { branchTip } from "./pushes.ts";
 import type { World } from "./world.ts";
@@ -71,6 +71,18 @@ export function retarget(world: World, by: Actor, issue: PullIssue, base: string
   touch(world, issue);
   record(world, by, issue, "base_ref_changed");
   emitForIssue(world, by, issue, "edited", () => ({ changes: { base: from } }));
+}
+
+/** What was pushed meanwhile shows again; a merged one, or one without its branch, stays closed. */
+export function reopenPull(world: World, by: Actor, issue: PullIssue): void {
+  const { pull } = issue;
+  const head = pull.headRepository.branches.get(pull.headRef);
+  if (pull.merged || head === undefined) {
+    throw validationFailed("PullRequest", "state", "invalid", "state cannot be changed.");
+  }
+  pull.headSha = head;
+  pull.baseSha = branchTip(issue.repository, pull.baseRef);
+  reopenIssue(world, by, issue);
 }
 
 export function setDraft(world: World, by: Actor, issue: PullIssue, draft: boolean): void {

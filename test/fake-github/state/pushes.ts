@@ -11,7 +11,7 @@ import { emitForIssue, touch } from "./issue-events.ts";
 import type { Actor, Commit, Repository } from "./model.ts";
 import type { World } from "./world.ts";
 
-export const ZERO_SHA = "0".repeat(40);
+const ZERO_SHA = "0".repeat(40);
 
 /** A `push` names at most this many commits. */
 const MAX_PUSHED_COMMITS = 2048;

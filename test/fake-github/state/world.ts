@@ -69,7 +69,9 @@ export class World {
   silently<T>(change: () => T): T {
     this.#silenced += 1;
     try {
-      return change();
+      const result = change();
+      if (result instanceof Promise) throw new Error("silently() ends before what you await in it");
+      return result;
     } finally {
       this.#silenced -= 1;
     }

@@ -1,0 +1,77 @@
+/** Wires the parts together. Tests and `main.ts` start the same program from here. */
+
+import { randomUUID } from "node:crypto";
+import type { Logger } from "pino";
+import type { Config } from "./config.ts";
+import { createServer } from "./edges/http/server.ts";
+import { startJobs } from "./edges/jobs/runner.ts";
+import { createWake } from "./edges/jobs/wake.ts";
+import { receiveThroughProbot, registerHandlers } from "./edges/webhooks/handlers.ts";
+import { GitHubConnection } from "./github/connection.ts";
+import type { Deps } from "./services/deps.ts";
+import { openDatabase } from "./store/database.ts";
+import { migrate } from "./store/migrate.ts";
+
+export interface AppOptions {
+  readonly config: Config;
+  readonly databaseUrl: string;
+  readonly adminToken: string;
+  readonly version: string;
+  readonly log: Logger;
+}
+
+export interface App {
+  readonly deps: Deps;
+  /** Where it listens, e.g. `http://127.0.0.1:3000`. */
+  readonly address: string;
+  /** No new requests; jobs are finished or handed back; the pool is closed. */
+  stop(): Promise<void>;
+}
+
+const POOL_SIZE = 24;
+const TICK_MS = 15_000;
+/** SIGTERM must be over in ten seconds. */
+const STOP_JOBS_MS = 6_000;
+
+export async function startApp({ config, databaseUrl, adminToken, version, log }: AppOptions): Promise<App> {
+  const database = openDatabase(databaseUrl, POOL_SIZE, (error) =>
+    log.warn({ err: error }, "a database connection broke"),
+  );
+  try {
+    const applied = await migrate(database);
+    if (applied.length > 0) log.info({ applied }, "migrations were applied");
+    const deps: Deps = {
+      database,
+      db: database.db,
+      github: new GitHubConnection({ baseUrl: config.githubApiUrl, log }),
+      log,
+      region: config.region,
+      lease: { defaultSeconds: config.defaultLeaseSeconds, maxSeconds: config.maxLeaseSeconds },
+      replica: randomUUID(),
+      version,
+      wake: createWake(database.db, log),
+    };
+    deps.github.onConnect((probot) => registerHandlers(probot, deps));
+    if (config.app) deps.github.connect(config.app);
+
+    const server = await createServer(deps, { adminToken });
+    const address = await server.listen({ host: config.host, port: config.port });
+    const jobs = await startJobs(deps, {
+      sweepSeconds: config.sweepSeconds,
+      tickMs: TICK_MS,
+      receive: receiveThroughProbot(deps),
+    });
+    return {
+      deps,
+      address,
+      stop: async () => {
+        await server.close();
+        await jobs.stop(STOP_JOBS_MS);
+        await database.close();
+      },
+    };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}

@@ -1,0 +1,166 @@
+/** Configuration. The only file that reads the environment; everything else gets a `Config`. */
+
+import { existsSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { REGION_PATTERN } from "./domain/region.ts";
+
+export interface AppConfig {
+  readonly appId: number;
+  readonly privateKey: string;
+  readonly webhookSecrets: readonly string[];
+}
+
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  /** Null: an embedded PostgreSQL is started under `dataDir`. */
+  readonly databaseUrl: string | null;
+  readonly dataDir: string;
+  /** Where `/setup` writes the App's credentials. */
+  readonly envFile: string;
+  readonly app: AppConfig | null;
+  readonly githubApiUrl: string;
+  readonly adminToken: string | null;
+  readonly region: string;
+  readonly defaultLeaseSeconds: number;
+  readonly maxLeaseSeconds: number;
+  readonly sweepSeconds: number;
+  readonly logLevel: string;
+  /** Logs are for people when they go to a terminal. */
+  readonly prettyLogs: boolean;
+}
+
+/** What is wrong with the configuration, a line each, naming the variable. */
+export class ConfigError extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(`The configuration is not usable:\n${problems.map((problem) => `  - ${problem}`).join("\n")}`);
+    this.name = "ConfigError";
+    this.problems = problems;
+  }
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Reads `.env`, if there is one, and the environment, which wins. Throws `ConfigError`. */
+export function loadConfig(): Config {
+  const envFile = resolve(".env");
+  if (existsSync(envFile)) process.loadEnvFile(envFile);
+  return parseConfig(process.env, { envFile, isTerminal: process.stdout.isTTY === true, readFile });
+}
+
+const readFile = (path: string): string => readFileSync(path, "utf8");
+const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"];
+
+/** Pure: the variables in, a `Config` or every complaint at once out. */
+export function parseConfig(
+  env: Env,
+  around: { envFile: string; isTerminal: boolean; readFile: (path: string) => string },
+): Config {
+  const problems: string[] = [];
+  const text = (name: string): string | null => env[name]?.trim() || null;
+  const whole = (name: string, standard: number, least: number, most: number): number => {
+    const given = text(name);
+    if (given === null) return standard;
+    const value = Number(given);
+    if (Number.isInteger(value) && value >= least && value <= most) return value;
+    problems.push(`${name} is "${given}": a whole number from ${least} to ${most} is needed`);
+    return standard;
+  };
+  const url = (name: string, schemes: readonly string[]): string | null => {
+    const given = text(name);
+    if (given === null) return null;
+    if (URL.canParse(given) && schemes.includes(new URL(given).protocol)) return given.replace(/\/+$/, "");
+    problems.push(
+      `${name} is not a URL that begins with ${schemes.map((scheme) => `${scheme}//`).join(" or ")}`,
+    );
+    return null;
+  };
+
+  const maxLeaseSeconds = whole("LEASEHOLD_MAX_LEASE_SECONDS", 1800, 30, 7200);
+  const defaultLeaseSeconds = whole("LEASEHOLD_DEFAULT_LEASE_SECONDS", 30, 1, 7200);
+  if (defaultLeaseSeconds > maxLeaseSeconds) {
+    problems.push("LEASEHOLD_DEFAULT_LEASE_SECONDS is above LEASEHOLD_MAX_LEASE_SECONDS");
+  }
+  const region = text("LEASEHOLD_REGION") ?? "local";
+  if (!REGION_PATTERN.test(region)) problems.push(`LEASEHOLD_REGION is "${region}": use A-Z a-z 0-9 . _ -`);
+  const adminToken = text("LEASEHOLD_ADMIN_TOKEN");
+  if (adminToken !== null && adminToken.length < 16) {
+    problems.push("LEASEHOLD_ADMIN_TOKEN is shorter than 16 characters: it would be guessed");
+  }
+  const logLevel = text("LOG_LEVEL") ?? "info";
+  if (!LOG_LEVELS.includes(logLevel))
+    problems.push(`LOG_LEVEL is "${logLevel}": one of ${LOG_LEVELS.join(", ")}`);
+
+  const config: Config = {
+    host: text("HOST") ?? "127.0.0.1",
+    port: whole("PORT", 3000, 0, 65535),
+    databaseUrl: url("DATABASE_URL", ["postgres:", "postgresql:"]),
+    dataDir: text("DATA_DIR") ?? ".data",
+    envFile: around.envFile,
+    app: parseApp(text, around.readFile, problems),
+    githubApiUrl: url("GITHUB_API_URL", ["https:", "http:"]) ?? "https://api.github.com",
+    adminToken,
+    region,
+    defaultLeaseSeconds,
+    maxLeaseSeconds,
+    sweepSeconds: whole("LEASEHOLD_SWEEP_SECONDS", 300, 1, 86400),
+    logLevel,
+    prettyLogs: around.isTerminal,
+  };
+  if (problems.length > 0) throw new ConfigError(problems);
+  return config;
+}
+
+/** The App's variables belong together: some without the others is a mistake, not a choice. */
+function parseApp(
+  text: (name: string) => string | null,
+  readFile: (path: string) => string,
+  problems: string[],
+): AppConfig | null {
+  const appId = text("APP_ID");
+  const inline = text("PRIVATE_KEY");
+  const path = text("PRIVATE_KEY_PATH");
+  const secret = text("WEBHOOK_SECRET");
+  const previous = text("WEBHOOK_SECRET_PREVIOUS");
+  if (appId === null && inline === null && path === null && secret === null) return null;
+  const before = problems.length;
+  const id = Number(appId);
+  if (appId === null) problems.push("APP_ID is missing, though other variables of the GitHub App are set");
+  else if (!Number.isInteger(id) || id < 1) problems.push(`APP_ID is "${appId}": a number is needed`);
+  if (secret === null) problems.push("WEBHOOK_SECRET is missing: without it no delivery can be trusted");
+  const key = privateKeyOf(inline, path, readFile, problems);
+  if (problems.length > before || key === null || secret === null) return null;
+  return { appId: id, privateKey: key, webhookSecrets: previous === null ? [secret] : [secret, previous] };
+}
+
+function privateKeyOf(
+  inline: string | null,
+  path: string | null,
+  readFile: (path: string) => string,
+  problems: string[],
+): string | null {
+  let key = inline;
+  if (key === null && path !== null) {
+    try {
+      key = readFile(path);
+    } catch {
+      problems.push(`PRIVATE_KEY_PATH is "${path}": that file cannot be read`);
+      return null;
+    }
+  }
+  if (key === null) {
+    problems.push(
+      "PRIVATE_KEY or PRIVATE_KEY_PATH is missing: it is the .pem file that GitHub gave for the App",
+    );
+    return null;
+  }
+  // One line in a .env file: with \n written out, or the whole file in base64.
+  const unfolded = key.includes("-----BEGIN")
+    ? key.replaceAll("\\n", "\n")
+    : Buffer.from(key, "base64").toString();
+  if (unfolded.includes("-----BEGIN") && unfolded.includes("PRIVATE KEY-----")) return unfolded;
+  problems.push("PRIVATE_KEY holds no PEM key (-----BEGIN … PRIVATE KEY-----)");
+  return null;
+}

@@ -1,0 +1,105 @@
+/** Claim, renew, release, status: on items and, by the same five names, on any memory record. */
+
+import type { z } from "zod";
+import {
+  ClaimAnswer,
+  ClaimRequest,
+  ClaimStatus,
+  ReleaseAnswer,
+  ReleaseRequest,
+  RenewAnswer,
+  RenewRequest,
+} from "../../contract/claims.ts";
+import { BACKLOG, itemId } from "../../domain/record-key.ts";
+import { type ClaimTarget, claim } from "../../services/claim.ts";
+import { claimStatus } from "../../services/claim-status.ts";
+import type { Deps } from "../../services/deps.ts";
+import { release } from "../../services/release.ts";
+import { renew } from "../../services/renew.ts";
+import { repositoryByName } from "../../services/repository-by-name.ts";
+import { ItemParams, RecordParams, type Routes, refusals, repositoryName } from "./route-schemas.ts";
+
+/** The two addresses of a claim. */
+const ADDRESSES = [
+  { path: "/api/v1/repos/:owner/:repo/items/:number/claim", params: ItemParams, tag: "Claims" },
+  {
+    path: "/api/v1/repos/:owner/:repo/memory/:topic/:id/claim",
+    params: RecordParams,
+    tag: "Claims on memory",
+  },
+] as const;
+
+type Params = z.output<typeof ItemParams> | z.output<typeof RecordParams>;
+
+const recordOf = (params: Params): { topic: string; id: string } =>
+  "number" in params ? { topic: BACKLOG, id: itemId(params.number) } : { topic: params.topic, id: params.id };
+
+export function claimRoutes(app: Routes, deps: Deps): void {
+  const targetOf = async (params: Params): Promise<ClaimTarget> => ({
+    repository: await repositoryByName(deps, repositoryName(params)),
+    ...recordOf(params),
+  });
+  for (const { path, params, tag } of ADDRESSES) {
+    const tags = [tag];
+
+    app.post(
+      path,
+      {
+        schema: {
+          summary: "Take a claim; losing is an answer",
+          tags,
+          params,
+          body: ClaimRequest,
+          response: { 200: ClaimAnswer, ...refusals },
+        },
+      },
+      async (request) => {
+        return claim(deps, request.caller, await targetOf(request.params), request.body);
+      },
+    );
+    app.post(
+      `${path}/renew`,
+      {
+        schema: {
+          summary: "Move the lease's end",
+          tags,
+          params,
+          body: RenewRequest,
+          response: { 200: RenewAnswer, ...refusals },
+        },
+      },
+      async (request) => {
+        return renew(deps, request.caller, await targetOf(request.params), request.body);
+      },
+    );
+    app.post(
+      `${path}/release`,
+      {
+        schema: {
+          summary: "Give the claim back",
+          tags,
+          params,
+          body: ReleaseRequest,
+          response: { 200: ReleaseAnswer, ...refusals },
+        },
+      },
+      async (request) => {
+        return release(deps, request.caller, await targetOf(request.params), request.body);
+      },
+    );
+    app.get(
+      path,
+      {
+        schema: {
+          summary: "Who holds it (advisory)",
+          tags,
+          params,
+          response: { 200: ClaimStatus, ...refusals },
+        },
+      },
+      async (request) => {
+        return claimStatus(deps, await targetOf(request.params));
+      },
+    );
+  }
+}

@@ -1,0 +1,108 @@
+/** One translator from whatever was thrown to what a caller may know: problem+json, never a stack or a secret. */
+
+import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
+import { hasZodFastifySchemaValidationErrors } from "fastify-type-provider-zod";
+import type { Logger } from "pino";
+import { SETTABLE } from "../../contract/memory.ts";
+import { type FieldError, Problem, problemBody } from "../../contract/problem.ts";
+
+const TYPE = "application/problem+json; charset=utf-8";
+
+export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {
+  if (problem.retryAfterMs !== null) reply.header("retry-after", Math.ceil(problem.retryAfterMs / 1000));
+  if (problem.code === "unauthenticated") reply.header("www-authenticate", "Bearer");
+  // Serialised here: a route's schemas describe its answers, and this is none of them.
+  return reply
+    .status(problem.status)
+    .header("content-type", TYPE)
+    .serializer(JSON.stringify)
+    .send(problemBody(problem));
+}
+
+export function answerNotFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const path = request.url.split("?", 1)[0];
+  return sendProblem(
+    reply,
+    new Problem("not_found", `there is no ${request.method} ${path}; /docs lists what there is`),
+  );
+}
+
+/** Answers an error. Callers' mistakes are not news: only what is broken here is logged. */
+export function answerError(
+  log: Logger,
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const problem = problemOf(error, request);
+  if (problem.status >= 500) {
+    log.error({ err: error, method: request.method, route: request.routeOptions.url }, "a request failed");
+  }
+  return sendProblem(reply, problem);
+}
+
+function problemOf(error: unknown, request: FastifyRequest): Problem {
+  if (error instanceof Problem) return error;
+  if (hasZodFastifySchemaValidationErrors(error)) return invalid(error, request);
+  const { code = "", statusCode = 500, message } = error as Partial<FastifyError> & { message: string };
+  if (code === "FST_ERR_CTP_BODY_TOO_LARGE")
+    return new Problem("payload_too_large", "the body is over the limit");
+  if (code === "FST_ERR_CTP_INVALID_MEDIA_TYPE") {
+    return new Problem("unsupported_media_type", "send JSON, with the header Content-Type: application/json");
+  }
+  if (code === "FST_ERR_CTP_EMPTY_JSON_BODY")
+    return new Problem("validation_failed", "the body is empty: send JSON");
+  if (code === "FST_ERR_CTP_INVALID_JSON_BODY" || error instanceof SyntaxError) {
+    return new Problem("validation_failed", `the body is not valid JSON: ${message}`);
+  }
+  if (statusCode >= 400 && statusCode < 500) return new Problem("validation_failed", message);
+  if (isConnectionFailure(code)) {
+    return new Problem("unavailable", "the database does not answer; try again", { retryAfterMs: 1000 });
+  }
+  return new Problem("internal", "something failed here; the server's log says what");
+}
+
+/** PostgreSQL shutting down or unreachable: classes 08 and 57, and the network's own codes. */
+const isConnectionFailure = (code: string): boolean =>
+  /^(08...|57P0.|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT)$/.test(code);
+
+interface ZodIssueParams {
+  readonly issue?: { readonly code?: string; readonly keys?: readonly string[] };
+}
+
+function invalid(
+  error: {
+    validation: readonly { instancePath: string; message?: string; params?: unknown }[];
+    validationContext?: string;
+  },
+  request: FastifyRequest,
+): Problem {
+  const where = error.validationContext ?? "body";
+  const unknown = error.validation.flatMap(({ params }) => unknownKeys(params));
+  const isMemoryWrite =
+    /\/memory\//.test(request.routeOptions.url ?? "") && /^(PUT|PATCH|POST)$/.test(request.method);
+  const [first] = unknown;
+  if (first !== undefined && isMemoryWrite && where === "body" && !request.url.includes("/claim")) {
+    return new Problem(
+      "field_not_settable",
+      `${first} cannot be set; a record's fields are ${SETTABLE.join(", ")}`,
+      {
+        errors: unknown.map((field) => ({ field, message: "cannot be set" })),
+      },
+    );
+  }
+  const errors: FieldError[] = error.validation.flatMap(({ instancePath, message = "not valid", params }) => {
+    const path = instancePath.replace(/^\//, "").replaceAll("/", ".");
+    const keys = unknownKeys(params);
+    if (keys.length > 0)
+      return keys.map((key) => ({ field: path ? `${path}.${key}` : key, message: "is not known" }));
+    return [{ field: path || where, message }];
+  });
+  const detail = errors.map(({ field, message }) => `${field}: ${message}`).join("; ");
+  return new Problem("validation_failed", detail || "the request is not valid", { errors });
+}
+
+const unknownKeys = (params: unknown): readonly string[] => {
+  const direct = params as { keys?: readonly string[] } & ZodIssueParams;
+  return direct?.keys ?? direct?.issue?.keys ?? [];
+};

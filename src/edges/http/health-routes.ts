@@ -1,0 +1,25 @@
+/** Health: the short answer for anybody, the whole picture with a token. */
+
+import { HealthAnswer } from "../../contract/operations.ts";
+import type { Deps } from "../../services/deps.ts";
+import { health, publicHealth } from "../../services/health.ts";
+import { bearerOf, callerOf } from "./auth.ts";
+import { type Routes, refusals } from "./route-schemas.ts";
+
+export function healthRoutes(app: Routes, deps: Deps, { adminToken }: { adminToken: string }): void {
+  app.get(
+    "/health",
+    {
+      schema: {
+        summary: "Is all well",
+        tags: ["Operations"],
+        response: { 200: HealthAnswer, 401: refusals[401] },
+      },
+    },
+    async (request) => {
+      if (bearerOf(request) === null) return publicHealth(deps);
+      callerOf(request, adminToken);
+      return health(deps);
+    },
+  );
+}

@@ -1,0 +1,117 @@
+/** Memory records: recall, remember, update, forget; every write passes the fence. */
+
+import type { z } from "zod";
+import {
+  ForgetAnswer,
+  ForgetQuery,
+  RecallAnswer,
+  RecordAnswer,
+  RememberRequest,
+  UpdateRequest,
+} from "../../contract/memory.ts";
+import type { ClaimTarget } from "../../services/claim.ts";
+import type { Deps } from "../../services/deps.ts";
+import { forget } from "../../services/forget.ts";
+import { recall } from "../../services/recall.ts";
+import { remember, update } from "../../services/remember.ts";
+import { repositoryByName, repositoryForWriting } from "../../services/repository-by-name.ts";
+import {
+  FenceHeaders,
+  fenceRefusals,
+  RecordParams,
+  type Routes,
+  refusals,
+  repositoryName,
+} from "./route-schemas.ts";
+
+type Params = z.output<typeof RecordParams>;
+
+const PATH = "/api/v1/repos/:owner/:repo/memory/:topic/:id";
+const tags = ["Memory"];
+
+export function memoryRoutes(app: Routes, deps: Deps): void {
+  const targetOf = async (params: Params): Promise<ClaimTarget> => ({
+    repository: await repositoryByName(deps, repositoryName(params)),
+    topic: params.topic,
+    id: params.id,
+  });
+
+  app.get(
+    PATH,
+    {
+      schema: {
+        summary: "Recall a record",
+        tags,
+        params: RecordParams,
+        response: { 200: RecallAnswer, ...refusals },
+      },
+    },
+    async (request) => {
+      return recall(deps, await targetOf(request.params));
+    },
+  );
+  app.put(
+    PATH,
+    {
+      schema: {
+        summary: "Remember: create, or merge in place",
+        tags,
+        params: RecordParams,
+        headers: FenceHeaders,
+        body: RememberRequest,
+        response: { 200: RecordAnswer, 201: RecordAnswer, ...fenceRefusals },
+      },
+    },
+    async (request, reply) => {
+      const { topic, id } = request.params;
+      const target = {
+        repository: await repositoryForWriting(deps, repositoryName(request.params)),
+        topic,
+        id,
+      };
+      const token = request.headers["fencing-token"] ?? null;
+      const { record, created } = await remember(deps, request.caller, target, token, request.body);
+      return reply.status(created ? 201 : 200).send(record);
+    },
+  );
+  app.patch(
+    PATH,
+    {
+      schema: {
+        summary: "Update a record that exists",
+        tags,
+        params: RecordParams,
+        headers: FenceHeaders,
+        body: UpdateRequest,
+        response: { 200: RecordAnswer, ...fenceRefusals },
+      },
+    },
+    async (request) => {
+      const token = request.headers["fencing-token"] ?? null;
+      return update(deps, request.caller, await targetOf(request.params), token, request.body);
+    },
+  );
+  app.delete(
+    PATH,
+    {
+      schema: {
+        summary: "Forget a record, now or after a while",
+        tags,
+        params: RecordParams,
+        headers: FenceHeaders,
+        querystring: ForgetQuery,
+        response: { 200: ForgetAnswer, ...fenceRefusals },
+      },
+    },
+    async (request) => {
+      const token = request.headers["fencing-token"] ?? null;
+      return forget(
+        deps,
+        request.caller,
+        await targetOf(request.params),
+        token,
+        request.query.lapseSeconds ?? null,
+      );
+    },
+  );
+}

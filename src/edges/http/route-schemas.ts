@@ -1,0 +1,61 @@
+/** What the routes share: parameters, the fencing header, the answers that every route may give. */
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from "fastify";
+import type { ZodTypeProvider } from "fastify-type-provider-zod";
+import { z } from "zod";
+import { RecordId, Topic } from "../../contract/memory.ts";
+import { ProblemBody } from "../../contract/problem.ts";
+
+/** A Fastify scope whose routes are typed by their zod schemas. */
+export type Routes = FastifyInstance<
+  RawServerDefault,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  ZodTypeProvider
+>;
+
+const nameError = { error: "1 to 100 of the characters A-Z a-z 0-9 . _ -" };
+export const RepoParams = z.object({
+  owner: z.string().regex(/^[A-Za-z0-9._-]{1,100}$/, nameError),
+  repo: z.string().regex(/^[A-Za-z0-9._-]{1,100}$/, nameError),
+});
+
+export const ItemParams = RepoParams.extend({
+  number: z
+    .string()
+    .regex(/^[1-9][0-9]{0,9}$/, { error: "the number of an issue" })
+    .transform(Number)
+    .refine((number) => number <= 2_147_483_647, { error: "the number of an issue" }),
+});
+
+export const RecordParams = RepoParams.extend({ topic: Topic, id: RecordId });
+
+/** The token travels in a header on every write but the claim calls themselves. */
+export const FenceHeaders = z.object({
+  "fencing-token": z
+    .string()
+    .regex(/^[1-9][0-9]{0,15}$/, { error: "Fencing-Token is a whole number, as the grant answered it" })
+    .transform(Number)
+    .refine(Number.isSafeInteger, { error: "Fencing-Token is a whole number, as the grant answered it" })
+    .optional()
+    .meta({ description: "The token of the claim under which this is written" }),
+});
+
+const problem = (description: string) => ProblemBody.describe(description);
+
+/** The refusals that any route may answer. */
+export const refusals = {
+  400: problem("The request is not valid"),
+  401: problem("No valid token"),
+  404: problem("Not found"),
+};
+
+/** And those of writes under the fence. */
+export const fenceRefusals = {
+  ...refusals,
+  409: problem("Refused by the fence, or an edge that would starve an item"),
+};
+
+export const repositoryName = ({ owner, repo }: { owner: string; repo: string }) => ({ owner, name: repo });

@@ -1,0 +1,75 @@
+/** The one HTTP server: every route is listed here. Each validates, calls one service and shapes the answer. */
+
+import fastifySwagger from "@fastify/swagger";
+import fastifySwaggerUi from "@fastify/swagger-ui";
+import Fastify, { type FastifyInstance } from "fastify";
+import {
+  jsonSchemaTransform,
+  jsonSchemaTransformObject,
+  serializerCompiler,
+  validatorCompiler,
+  type ZodTypeProvider,
+} from "fastify-type-provider-zod";
+import type { Deps } from "../../services/deps.ts";
+import { callerOf } from "./auth.ts";
+import { claimRoutes } from "./claim-routes.ts";
+import { answerError, answerNotFound } from "./errors.ts";
+import { healthRoutes } from "./health-routes.ts";
+import { itemRoutes } from "./item-routes.ts";
+import { memoryRoutes } from "./memory-routes.ts";
+import { repoRoutes } from "./repo-routes.ts";
+import { webhookRoute } from "./webhook-route.ts";
+
+export interface ServerOptions {
+  readonly adminToken: string;
+}
+
+/** A record may hold a megabyte of text, and JSON may escape every character of it. */
+const BODY_LIMIT = 8 * 1024 * 1024;
+
+export type Server = FastifyInstance;
+
+export async function createServer(deps: Deps, options: ServerOptions): Promise<Server> {
+  const app = Fastify({
+    bodyLimit: BODY_LIMIT,
+    forceCloseConnections: true,
+    routerOptions: { maxParamLength: 300 },
+  }).withTypeProvider<ZodTypeProvider>();
+  app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(serializerCompiler);
+  app.setErrorHandler((error, request, reply) => answerError(deps.log, error, request, reply));
+  app.setNotFoundHandler(answerNotFound);
+
+  await app.register(fastifySwagger, {
+    openapi: {
+      openapi: "3.1.0",
+      info: {
+        title: "Leasehold",
+        version: deps.version,
+        description: "Makes a repository's issues safe for many workers to drain at once.",
+      },
+      components: { securitySchemes: { token: { type: "http", scheme: "bearer" } } },
+      security: [{ token: [] }],
+    },
+    transform: jsonSchemaTransform,
+    transformObject: jsonSchemaTransformObject,
+  });
+  await app.register(fastifySwaggerUi, { routePrefix: "/docs", theme: { title: "Leasehold API" } });
+
+  await app.register(async (scope) => webhookRoute(scope, deps));
+  await app.register(async (scope) => healthRoutes(scope.withTypeProvider<ZodTypeProvider>(), deps, options));
+  await app.register(async (scope) => {
+    // Before anything of the request is read: a stranger learns nothing from our complaints.
+    scope.addHook("onRequest", async (request) => {
+      request.caller = callerOf(request, options.adminToken);
+    });
+    const routes = scope.withTypeProvider<ZodTypeProvider>();
+    repoRoutes(routes, deps);
+    itemRoutes(routes, deps);
+    claimRoutes(routes, deps);
+    memoryRoutes(routes, deps);
+  });
+  app.get("/openapi.json", { schema: { hide: true } }, async () => app.swagger());
+  app.get("/", { schema: { hide: true } }, async (_request, reply) => reply.redirect("/docs"));
+  return app as unknown as Server;
+}

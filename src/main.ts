@@ -1,0 +1,65 @@
+/** `npm start`: configuration, database, migrations, server; and on SIGTERM or ^C the way back. */
+
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { adminToken } from "./admin-token.ts";
+import { startApp } from "./app.ts";
+import { ConfigError, loadConfig } from "./config.ts";
+import { createLog } from "./log.ts";
+import { type EmbeddedPostgres, EmbeddedPostgresError, startEmbeddedPostgres } from "./postgres/embedded.ts";
+import { startMessage } from "./start-message.ts";
+
+/** Whatever hangs, the process is gone by then: SIGTERM promises ten seconds. */
+const EXIT_MS = 9_500;
+
+async function main(): Promise<void> {
+  const config = loadConfig();
+  const log = createLog({ level: config.logLevel, pretty: config.prettyLogs });
+  const { version } = JSON.parse(await readFile(join(import.meta.dirname, "../package.json"), "utf8")) as {
+    version: string;
+  };
+  const admin = await adminToken(config.adminToken, config.dataDir);
+  let postgres: EmbeddedPostgres | null = null;
+  if (config.databaseUrl === null) {
+    postgres = await startEmbeddedPostgres({
+      dataDir: join(config.dataDir, "postgres"),
+      log: (message, fields) => log.info(fields ?? {}, message),
+    });
+  }
+  try {
+    const databaseUrl = config.databaseUrl ?? postgres?.url ?? "";
+    const app = await startApp({ config, databaseUrl, adminToken: admin.token, version, log });
+    process.stdout.write(startMessage({ address: app.address, admin, config, color: config.prettyLogs }));
+    await stopRequested(postgres);
+    log.info("stopping");
+    setTimeout(() => process.exit(1), EXIT_MS).unref();
+    await app.stop();
+  } finally {
+    await postgres?.stop();
+  }
+}
+
+/** Resolves on SIGTERM or SIGINT; throws when the embedded database ends by itself. */
+async function stopRequested(postgres: EmbeddedPostgres | null): Promise<void> {
+  const signal = new Promise<void>((resolve) => {
+    process.once("SIGTERM", () => resolve());
+    process.once("SIGINT", () => resolve());
+  });
+  const died = postgres?.exited.then(() => {
+    throw new Error("the embedded PostgreSQL ended by itself; its log lies beside its data");
+  });
+  await (died ? Promise.race([signal, died]) : signal);
+}
+
+/** What went wrong, for a person, without a stack where the cause is known. */
+function complain(error: unknown): void {
+  const known = error instanceof ConfigError || error instanceof EmbeddedPostgresError;
+  const { code, port } = error as { code?: string; port?: number };
+  if (code === "EADDRINUSE") {
+    process.stderr.write(`Port ${port} is taken: stop what listens there, or set PORT to another one.\n`);
+  } else if (known) process.stderr.write(`${error.message}\n`);
+  else process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  process.exitCode = 1;
+}
+
+await main().catch(complain);

@@ -1,0 +1,45 @@
+/** Every write to a record passes the fence, in the transaction that writes (protocol 4). */
+
+import { Problem } from "../contract/problem.ts";
+import { decideWrite, type FenceRefusal } from "../domain/fence.ts";
+import { findClaim } from "../store/claims.ts";
+import type { Trx } from "../store/database.ts";
+import { lockRecord } from "../store/records.ts";
+import type { Caller } from "./caller.ts";
+import { type ClaimTarget, refOf } from "./claim.ts";
+import type { Deps } from "./deps.ts";
+
+const ADVICE: Record<FenceRefusal, string> = {
+  claim_required: "the record is claimed; send the holder's Fencing-Token, or wait until the claim ends",
+  stale_token:
+    "a newer claim was granted, so this token may not write any more; stop, and claim again if work is left",
+  unissued_token:
+    "no claim with this token was granted on the record; send the token that the grant answered",
+  claim_released: "the claim of this token has ended; claim the record again before writing under a token",
+  not_holder: "this fencing token was granted to another API token; claim the record yourself",
+  foreign_region: "the claim is held in another region; write there",
+};
+
+/** Runs a write under the record's lock, if the caller's token is admitted. */
+export async function fencedWrite<T>(
+  deps: Deps,
+  caller: Caller,
+  target: ClaimTarget,
+  token: number | null,
+  write: (trx: Trx) => Promise<T>,
+): Promise<T> {
+  return deps.db.transaction().execute(async (trx) => {
+    const ref = refOf(target);
+    await lockRecord(trx, ref);
+    const found = await findClaim(trx, ref);
+    const state = found && {
+      mark: found.claim.fence,
+      live: found.claim.live,
+      region: found.claim.region,
+      actor: found.claim.actor,
+    };
+    const verdict = decideWrite(state, { token, region: deps.region, actor: caller.actor });
+    if (!verdict.accepted) throw new Problem(verdict.code, ADVICE[verdict.code]);
+    return write(trx);
+  });
+}

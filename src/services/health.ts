@@ -1,0 +1,72 @@
+/** Is all well, and if not, what is wrong. */
+
+import type { HealthAnswer } from "../contract/operations.ts";
+import { pingDatabase } from "../store/database.ts";
+import { failedDeliveries, inboxDepth } from "../store/inbox.ts";
+import { migrationState } from "../store/migrate.ts";
+import { outboxDepth } from "../store/outbox.ts";
+import { listRepositories } from "../store/repositories.ts";
+import type { Deps } from "./deps.ts";
+
+/** A queue whose head is older than this is stuck. */
+const STUCK_SECONDS = 300;
+const SHOWN_FAILURES = 20;
+const SHOWN_REPOSITORIES = 1000;
+
+/** What anybody may know. */
+export async function publicHealth(deps: Deps): Promise<HealthAnswer> {
+  const { status, version } = await health(deps);
+  return { status, version };
+}
+
+/** The whole picture, for callers with a token. */
+export async function health(deps: Deps): Promise<HealthAnswer> {
+  const { version } = deps;
+  if (!(await pingDatabase(deps.database))) {
+    const problems = ["PostgreSQL does not answer: see the server's log, and DATABASE_URL if it is set"];
+    return { status: "degraded", version, database: "unreachable", problems };
+  }
+  const [migrations, inbox, failures, outbox, github, repos] = await Promise.all([
+    migrationState(deps.db),
+    inboxDepth(deps.db),
+    failedDeliveries(deps.db, SHOWN_FAILURES),
+    outboxDepth(deps.db),
+    deps.github.check(),
+    listRepositories(deps.db, null, SHOWN_REPOSITORIES),
+  ]);
+  const problems: string[] = [];
+  if (migrations.pending > 0)
+    problems.push(`${migrations.pending} migrations are not applied: restart the server`);
+  if (inbox.failed > 0)
+    problems.push(`${inbox.failed} deliveries failed: see inbox.failures, and redeliver them on GitHub`);
+  if ((inbox.oldestSeconds ?? 0) > STUCK_SECONDS)
+    problems.push(`a delivery waits for ${inbox.oldestSeconds} s`);
+  if (outbox.failed > 0) problems.push(`${outbox.failed} writes to GitHub were refused for good`);
+  if ((outbox.oldestSeconds ?? 0) > STUCK_SECONDS)
+    problems.push(`a write to GitHub waits for ${outbox.oldestSeconds} s`);
+  if (github.status === "unreachable")
+    problems.push(`GitHub does not answer the App: ${github.detail ?? "no reason given"}`);
+  return {
+    status: problems.length === 0 ? "ok" : "degraded",
+    version,
+    database: "ok",
+    migrations,
+    inbox: {
+      ...inbox,
+      failures: failures.map(({ deliveryId, event, error, failedAt }) => ({
+        deliveryId,
+        event,
+        error,
+        failedAt: failedAt.toISOString(),
+      })),
+    },
+    outbox,
+    github: github.status,
+    repos: repos.map(({ owner, name, mirrorAgeSeconds }) => ({
+      repo: `${owner}/${name}`,
+      mirrorAgeSeconds,
+      config: [],
+    })),
+    problems,
+  };
+}

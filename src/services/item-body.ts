@@ -1,0 +1,73 @@
+/** An item as callers see it. */
+
+import type { ItemBody } from "../contract/items.ts";
+import { isPoison } from "../domain/attempts.ts";
+import type { Defect } from "../domain/defects.ts";
+import { roleOf } from "../domain/item-state.ts";
+import { isHeld } from "../domain/lease.ts";
+import { whyNotReady } from "../domain/ready-set.ts";
+import { itemOfTarget, itemRef, recordKey } from "../domain/record-key.ts";
+import { isPhase, isPriority, tagValue } from "../domain/tags.ts";
+import type { Asker } from "../domain/why-not.ts";
+import type { Db } from "../store/database.ts";
+import type { ItemView } from "../store/item-facts.ts";
+import type { Repository } from "../store/repositories.ts";
+import { printLinks } from "./record-links.ts";
+
+export const defectBody = (defect: Defect) => ({ ...defect, since: defect.since.toISOString() });
+
+export async function itemBody(
+  db: Db,
+  repository: Repository,
+  item: ItemView,
+  asker: Asker,
+): Promise<ItemBody> {
+  const { facts } = item;
+  const held = isHeld(facts.claim, asker.now);
+  const priority = tagValue(facts.tags, "priority:");
+  const phase = tagValue(facts.tags, "phase:");
+  const ref = itemRef(repository.id, facts.number);
+  const epic = item.links.find((link) => link.relation === "partOf" && link.repositoryId === repository.id);
+  return {
+    key: recordKey(repository, ref.topic, ref.id),
+    number: facts.number,
+    title: item.title,
+    url: item.url,
+    state: facts.state,
+    role: roleOf({ state: facts.state, held }),
+    issueState: facts.issueOpen ? "open" : "closed",
+    stateReason: item.stateReason,
+    labels: [...item.labels],
+    tags: [...facts.tags],
+    links: await printLinks(db, repository, item.links),
+    priority: priority !== null && isPriority(priority) ? priority : null,
+    phase: phase !== null && isPhase(phase) ? phase : null,
+    baseBranch: tagValue(facts.tags, "baseBranch:"),
+    homeRegion: tagValue(facts.tags, "homeRegion:"),
+    epic: epic ? itemOfTarget(epic.target) : null,
+    admitted: facts.admitted,
+    admittedBy: item.admittedBy,
+    author: item.author,
+    isClaimed: held,
+    attempts: {
+      markers: item.attempts.markers,
+      grants: item.attempts.grants,
+      threshold: facts.threshold,
+      poison: isPoison(item.attempts.count, facts.threshold),
+      reading: item.attempts.reading,
+    },
+    resume: null,
+    resumable: false,
+    stale: item.links.some((link) => link.relation === "anchoredTo") ? null : false,
+    staleLinks: [],
+    resourceLeases: [],
+    defects: item.defects.map(defectBody),
+    reasons: whyNotReady(facts, item.defects, asker).map((reason) => reasonBody(reason)),
+    createdAt: facts.createdAt.toISOString(),
+    updatedAt: item.updatedAt.toISOString(),
+  };
+}
+
+export function reasonBody(reason: ReturnType<typeof whyNotReady>[number]) {
+  return "on" in reason && reason.on ? { ...reason, on: [...reason.on] } : { ...reason, on: undefined };
+}

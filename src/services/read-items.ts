@@ -1,0 +1,54 @@
+/** Reads single items and lists of them. */
+
+import type { ItemBody, ItemsQuery } from "../contract/items.ts";
+import { Problem } from "../contract/problem.ts";
+import { roleOf } from "../domain/item-state.ts";
+import { isHeld } from "../domain/lease.ts";
+import { findItemView, listItemViews } from "../store/item-facts.ts";
+import type { Repository } from "../store/repositories.ts";
+import { cursorOf, readCursor } from "./cursor.ts";
+import type { Deps } from "./deps.ts";
+import { itemBody } from "./item-body.ts";
+import { isPartOf } from "./ready.ts";
+
+export async function getItem(deps: Deps, repository: Repository, number: number): Promise<ItemBody> {
+  const found = await findItemView(deps.db, repository.id, number, repository.settings.poisonThreshold);
+  if (!found?.item.facts.enrolled) {
+    throw new Problem(
+      "not_found",
+      `#${number} is no item of ${repository.owner}/${repository.name}: put the label ` +
+        `${repository.settings.labels.backlog} on the issue to enrol it`,
+    );
+  }
+  return itemBody(deps.db, repository, found.item, { now: found.now, region: null });
+}
+
+/** Items by number. Role and epic are derived, so pages are read until one is full. */
+export async function listItems(
+  deps: Deps,
+  repository: Repository,
+  query: ItemsQuery,
+): Promise<{ items: ItemBody[]; nextCursor: string | null }> {
+  const items: ItemBody[] = [];
+  let after = readCursor(query.cursor);
+  for (;;) {
+    const page = await listItemViews(deps.db, repository.id, repository.settings.poisonThreshold, {
+      after,
+      limit: query.limit + 1,
+      state: query.state,
+      tag: query.tag,
+      text: query.q,
+    });
+    for (const item of page.items) {
+      const { facts } = item;
+      const role = roleOf({ state: facts.state, held: isHeld(facts.claim, page.now) });
+      const wanted =
+        (query.role === undefined || query.role === role) &&
+        (query.epic === undefined || isPartOf(item, repository, query.epic));
+      if (wanted && items.length === query.limit) return { items, nextCursor: cursorOf(after) };
+      if (wanted) items.push(await itemBody(deps.db, repository, item, { now: page.now, region: null }));
+      after = facts.number;
+    }
+    if (page.items.length <= query.limit) return { items, nextCursor: null };
+  }
+}

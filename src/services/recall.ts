@@ -1,0 +1,38 @@
+/** Reads a memory record. An absent or expired one is an answer, not an error (protocol 2). */
+
+import type { RecallAnswer, RecordAnswer } from "../contract/memory.ts";
+import { recordKey } from "../domain/record-key.ts";
+import type { Db } from "../store/database.ts";
+import { findRecord, type MemoryRecord } from "../store/records.ts";
+import { type ClaimTarget, refOf } from "./claim.ts";
+import type { Deps } from "./deps.ts";
+import { printLinks } from "./record-links.ts";
+
+export async function recall(deps: Deps, target: ClaimTarget): Promise<RecallAnswer> {
+  const record = await findRecord(deps.db, refOf(target));
+  if (!record) return { exists: false, key: recordKey(target.repository, target.topic, target.id) };
+  return recordAnswer(deps.db, target, record);
+}
+
+export async function recordAnswer(db: Db, target: ClaimTarget, record: MemoryRecord): Promise<RecordAnswer> {
+  const anchored = record.links.some((link) => link.relation === "anchoredTo");
+  return {
+    exists: true,
+    key: recordKey(target.repository, target.topic, target.id),
+    topic: record.topic,
+    id: record.id,
+    kind: record.kind as RecordAnswer["kind"],
+    title: record.title,
+    body: record.body,
+    author: record.author,
+    provenance: record.provenance,
+    tags: [...record.tags],
+    links: await printLinks(db, target.repository, record.links),
+    createdAt: record.createdAt.toISOString(),
+    updatedAt: record.updatedAt.toISOString(),
+    expiresAt: record.expiresAt?.toISOString() ?? null,
+    // Null: not evaluated. A record without anchors cannot be stale.
+    stale: anchored ? null : false,
+    staleLinks: [],
+  };
+}

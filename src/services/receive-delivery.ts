@@ -1,0 +1,61 @@
+/** Takes a verified delivery into the inbox. What it means is found out later, and never here. */
+
+import { z } from "zod";
+import { Envelope } from "../contract/github-payloads.ts";
+import { Problem } from "../contract/problem.ts";
+import { storeDelivery } from "../store/inbox.ts";
+import type { Deps } from "./deps.ts";
+
+export interface IncomingDelivery {
+  readonly hookId: string;
+  readonly deliveryId: string;
+  readonly event: string;
+  readonly body: string;
+}
+
+/** Stores a delivery and wakes the drain. A body that is no JSON object is refused; any other is kept. */
+export async function receiveDelivery(deps: Deps, incoming: IncomingDelivery) {
+  const address = addressOf(incoming);
+  const stored = await storeDelivery(deps.db, {
+    hookId: incoming.hookId,
+    deliveryId: incoming.deliveryId,
+    event: incoming.event,
+    payload: incoming.body,
+    ...address,
+  });
+  if (stored !== "repeated") deps.wake.inbox();
+  return stored;
+}
+
+/** Which repository's inbox, and which lane of it: one per issue, so that an issue's events stay in order. */
+function addressOf({ event, deliveryId, body }: IncomingDelivery) {
+  const json = parse(body);
+  const read = Envelope.safeParse(json);
+  // Not of the documented form: kept, in a lane of its own, where its failure holds up nothing else.
+  if (!read.success) return { repositoryId: 0, action: null, lane: `malformed:${deliveryId}` };
+  const { repository, issue, pull_request, installation, action } = read.data;
+  const lane = (): string => {
+    if (event.startsWith("installation")) return `installation:${installation?.id ?? 0}`;
+    if (issue) return `issue:${issue.number}`;
+    if (pull_request) return `pull:${pull_request.number}`;
+    if (event === "push" || event === "check_suite") return event;
+    return "repository";
+  };
+  return {
+    repositoryId: event.startsWith("installation") ? 0 : (repository?.id ?? 0),
+    action: action ?? null,
+    lane: lane(),
+  };
+}
+
+function parse(body: string): Record<string, unknown> {
+  try {
+    const json: unknown = JSON.parse(body);
+    return z.record(z.string(), z.unknown()).parse(json);
+  } catch {
+    throw new Problem(
+      "validation_failed",
+      "the body is no JSON object: set the webhook's content type to application/json",
+    );
+  }
+}

@@ -1,0 +1,152 @@
+/** Writes memory: remember (create or merge) and update (patch), both under the fence (protocol 2). */
+
+import type { RecordAnswer, RememberRequest, UpdateRequest } from "../contract/memory.ts";
+import { Problem } from "../contract/problem.ts";
+import { BACKLOG, numberOfRef } from "../domain/record-key.ts";
+import { isReservedTag } from "../domain/tags.ts";
+import type { Trx } from "../store/database.ts";
+import {
+  addLinks,
+  deleteRecord,
+  findRecord,
+  type MemoryRecord,
+  type RecordLink,
+  removeLinks,
+  saveRecord,
+} from "../store/records.ts";
+import type { Caller } from "./caller.ts";
+import { type ClaimTarget, refOf } from "./claim.ts";
+import type { Deps } from "./deps.ts";
+import { fencedWrite } from "./fenced-write.ts";
+import { recordAnswer } from "./recall.ts";
+import { assertEdges, readLinks } from "./record-links.ts";
+
+interface Change {
+  readonly scalars: Pick<RememberRequest, "title" | "body" | "author" | "provenance" | "kind" | "expiresAt">;
+  readonly addTags: readonly string[];
+  readonly removeTags: readonly string[];
+  readonly addLinks: readonly RecordLink[];
+  readonly removeLinks: readonly RecordLink[];
+}
+
+/** Creates the record or merges into it: scalars given replace, tags and links add. */
+export async function remember(
+  deps: Deps,
+  caller: Caller,
+  target: ClaimTarget,
+  token: number | null,
+  request: RememberRequest,
+): Promise<{ record: RecordAnswer; created: boolean }> {
+  const { tags = [], links = {}, ...scalars } = request;
+  const change: Change = {
+    scalars,
+    addTags: tags,
+    removeTags: [],
+    addLinks: await readLinks(deps.db, target.repository, links, "links"),
+    removeLinks: [],
+  };
+  return write(deps, caller, target, token, change, false);
+}
+
+/** Patches a record that must exist. */
+export async function update(
+  deps: Deps,
+  caller: Caller,
+  target: ClaimTarget,
+  token: number | null,
+  request: UpdateRequest,
+): Promise<RecordAnswer> {
+  const { tags, links, ...scalars } = request;
+  const change: Change = {
+    scalars,
+    addTags: tags?.add ?? [],
+    removeTags: tags?.remove ?? [],
+    addLinks: await readLinks(deps.db, target.repository, links?.add ?? {}, "links.add"),
+    removeLinks: await readLinks(deps.db, target.repository, links?.remove ?? {}, "links.remove"),
+  };
+  return (await write(deps, caller, target, token, change, true)).record;
+}
+
+async function write(
+  deps: Deps,
+  caller: Caller,
+  target: ClaimTarget,
+  token: number | null,
+  change: Change,
+  mustExist: boolean,
+): Promise<{ record: RecordAnswer; created: boolean }> {
+  assertSettable(target, change);
+  const written = await fencedWrite(deps, caller, target, token, async (trx) => {
+    const before = await findRecord(trx, refOf(target));
+    if (before === null) assertCreatable(target, mustExist);
+    await apply(trx, target, before, change);
+    return { record: await findRecord(trx, refOf(target)), created: before === null };
+  });
+  if (!written.record)
+    throw new Problem("validation_failed", "expiresAt lies in the past: nothing would be kept");
+  return { record: await recordAnswer(deps.db, target, written.record), created: written.created };
+}
+
+/** Some facts have one way in: a general write is refused, naming the right call. */
+function assertSettable(target: ClaimTarget, change: Change): void {
+  const reserved = [...change.addTags, ...change.removeTags].find(isReservedTag);
+  if (reserved !== undefined)
+    throw new Problem("reserved", `the tag ${reserved} is not set here: ${rightCall(reserved)}`);
+  if (!change.scalars.expiresAt) return;
+  if (target.topic === BACKLOG) {
+    throw new Problem(
+      "ttl_forbidden",
+      "backlog items never expire: silent expiry would starve what waits for them",
+    );
+  }
+}
+
+function rightCall(tag: string): string {
+  if (tag.startsWith("priority:")) return "put the priority label on the issue";
+  if (tag.startsWith("state:"))
+    return "merge its pull request, close the issue as a human, or let it be parked";
+  if (tag.startsWith("pr:")) return "merging the pull request records it";
+  return "put the backlog label on the issue";
+}
+
+function assertCreatable(target: ClaimTarget, mustExist: boolean): void {
+  if (target.topic === BACKLOG) {
+    const what = numberOfRef(target) === null ? "an item's id is issue-<number>; " : "";
+    throw new Problem(
+      "reserved",
+      `${what}an item exists only together with its issue: open the issue on GitHub and put the backlog label on it`,
+    );
+  }
+  if (mustExist) throw new Problem("not_found", "there is no such record; PUT it to create it");
+}
+
+async function apply(
+  trx: Trx,
+  target: ClaimTarget,
+  before: MemoryRecord | null,
+  change: Change,
+): Promise<void> {
+  const ref = refOf(target);
+  const { scalars } = change;
+  const given = <T>(value: T | undefined, otherwise: T): T => (value === undefined ? otherwise : value);
+  const expiresAt = given(scalars.expiresAt, before?.expiresAt?.toISOString() ?? null);
+  const kind = scalars.kind ?? before?.kind ?? "Note";
+  if (kind === "Report" && expiresAt !== null) {
+    throw new Problem("ttl_forbidden", "a Report is the record of what happened, and never expires");
+  }
+  await assertEdges(trx, target, change.addLinks);
+  // What had expired under this key must not shine through: its links go, its creation time starts anew.
+  if (before === null) await deleteRecord(trx, ref);
+  const kept = (before?.tags ?? []).filter((tag) => !change.removeTags.includes(tag));
+  await saveRecord(trx, ref, {
+    kind,
+    title: given(scalars.title, before?.title ?? null),
+    body: given(scalars.body, before?.body ?? null),
+    author: given(scalars.author, before?.author ?? null),
+    provenance: given(scalars.provenance, before?.provenance ?? null),
+    tags: [...new Set([...kept, ...change.addTags])],
+    expiresAt: expiresAt === null ? null : new Date(expiresAt),
+  });
+  await removeLinks(trx, ref, change.removeLinks);
+  await addLinks(trx, ref, change.addLinks);
+}

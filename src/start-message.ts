@@ -1,0 +1,38 @@
+/** What a person reads when the server is up: where it is, how to get in, and what to do next. */
+
+import { styleText } from "node:util";
+import type { AdminToken } from "./admin-token.ts";
+import type { Config } from "./config.ts";
+
+export interface StartFacts {
+  readonly address: string;
+  readonly admin: AdminToken;
+  readonly config: Pick<Config, "app" | "databaseUrl" | "dataDir">;
+  readonly color: boolean;
+}
+
+export function startMessage({ address, admin, config, color }: StartFacts): string {
+  const strong = (text: string) => (color ? styleText("bold", text) : text);
+  const faint = (text: string) => (color ? styleText("dim", text) : text);
+  const lines = [
+    "",
+    `  ${strong("Leasehold is up")} at ${address}`,
+    "",
+    `  API          ${address}/docs`,
+    `  Database     ${config.databaseUrl === null ? `embedded PostgreSQL, data in ${config.dataDir}/postgres` : "DATABASE_URL"}`,
+    `  Admin token  ${admin.source}`,
+    ...(admin.isNew ? [`               ${admin.token}  ${faint("(shown this once)")}`] : []),
+    `  GitHub App   ${config.app ? `configured (App ${config.app.appId})` : "not configured"}`,
+    "",
+    ...nextStep(address, config.app !== null).map((line) => `  ${line}`),
+    "",
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function nextStep(address: string, hasApp: boolean): string[] {
+  if (hasApp) return [`Next: install the App on a repository, and put the label "backlog" on an issue.`];
+  return [
+    `Next: open ${address}/setup to register a GitHub App. Memory and claims on memory work meanwhile.`,
+  ];
+}
