@@ -112,7 +112,6 @@ describe("after a crash", () => {
   });
 
   test("half a cluster left by a run that died is swept away", async ({ sharedDataDir, start }) => {
-    await (await start(sharedDataDir)).stop();
     const half = join(sharedDataDir, "cluster-draft-left");
     await mkdir(join(half, "data"), { recursive: true });
     await writeFile(join(half, "data", "PG_VERSION"), "18\n");

@@ -45,11 +45,6 @@ describe("an embedded PostgreSQL", () => {
     expect(settings).toEqual({ addresses: "127.0.0.1", sockets: "", connections: "200", durable: "on" });
   });
 
-  test("takes settings from its caller", async ({ sharedDataDir, start }) => {
-    const { url } = await start(sharedDataDir, { settings: { max_connections: "20" } });
-    expect(await sql(url, "show max_connections")).toEqual([{ max_connections: "20" }]);
-  });
-
   test("lets nobody in without the password, which only its owner can read", async ({
     sharedDataDir,
     start,
@@ -86,11 +81,15 @@ describe("an embedded PostgreSQL", () => {
     await expectGone(pid);
   });
 
-  test("uses the port asked for, and a log that starts anew each time", async ({ sharedDataDir, start }) => {
+  test("takes a port and settings from its caller, and starts a new log each time", async ({
+    sharedDataDir,
+    start,
+  }) => {
     const port = await findFreePort();
     for (const run of ["first", "second"]) {
-      const postgres = await start(sharedDataDir, { port });
+      const postgres = await start(sharedDataDir, { port, settings: { max_connections: "20" } });
       expect(postgres.port).toBe(port);
+      expect(await sql(postgres.url, "show max_connections")).toEqual([{ max_connections: "20" }]);
       await expect(sql(postgres.url, `select ${run}`)).rejects.toThrow(run);
       await postgres.stop();
     }

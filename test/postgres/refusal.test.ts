@@ -1,6 +1,6 @@
 import { chmod, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect } from "vitest";
 import { findBinaryPackage } from "../../src/postgres/binaries.ts";
 import { findFreePort } from "../../src/postgres/free-port.ts";
@@ -8,7 +8,7 @@ import { test } from "./support/bench.ts";
 import { sql } from "./support/sql.ts";
 
 describe("a start is refused", () => {
-  test("while another process has the sharedDataDir, naming it", async ({ sharedDataDir, start, hold }) => {
+  test("while another process has the folder, naming it", async ({ sharedDataDir, start, hold }) => {
     const holder = hold(sharedDataDir);
     const url = await holder.ready();
     await expect(start(sharedDataDir)).rejects.toMatchObject({
@@ -109,6 +109,17 @@ describe("a start is refused", () => {
       message: expect.stringContaining("DATABASE_URL"),
     });
   });
+
+  test.runIf(process.getuid?.() === 0)(
+    "on a cluster that its account can no longer reach",
+    async ({ sharedDataDir, start }) => {
+      const parent = dirname(sharedDataDir);
+      await chmod(parent, 0o700);
+      await expect(start(sharedDataDir)).rejects.toMatchObject({ code: "folder_unreachable" });
+      await chmod(parent, 0o711);
+      await start(sharedDataDir);
+    },
+  );
 
   test.runIf(process.getuid?.() === 0)(
     "when a folder that is ours cannot be written",
