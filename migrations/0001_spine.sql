@@ -285,11 +285,12 @@ begin
   return nextval('fence');
 end $$;
 
+-- Raises the sequence to the floor, so that the next token is above it. One that is there already stays.
 create function raise_fence(floor bigint) returns void language plpgsql volatile as $$
 begin
   -- setval is not transactional: two raisers must not lower each other's.
   perform pg_advisory_xact_lock(7203, 1);
-  if (select last_value from fence) <= floor then
+  if (select case when is_called then last_value else last_value - 1 end from fence) < floor then
     perform setval('fence', greatest(floor, (extract(epoch from clock_timestamp()) * 1000)::bigint));
   end if;
 end $$;

@@ -32,6 +32,7 @@ interface OwnerFile {
 
 /** Holds the folder until it is released or this process ends. */
 export interface FolderClaim {
+  /** Never rejects. */
   release(): Promise<void>;
 }
 
@@ -73,8 +74,8 @@ async function take(folder: string, draft: string, generation: number): Promise<
 
 async function release(folder: string, generation: number, us: OwnerFile): Promise<void> {
   const released = toText({ ...us, released: new Date().toISOString() });
-  // A folder that was deleted meanwhile is as free as can be.
-  await ifMissing(replaceFile(ownerPath(folder, generation), released), undefined);
+  // If it cannot be written down, since the disk is full or the folder was deleted, our own end will free the folder.
+  await replaceFile(ownerPath(folder, generation), released).catch(() => {});
 }
 
 async function describeOurselves(): Promise<OwnerFile> {
@@ -115,7 +116,9 @@ async function readOwner(folder: string, generation: number): Promise<OwnerFile 
 }
 
 function isOwnerFile(value: unknown): value is OwnerFile {
-  return typeof value === "object" && value !== null && "pid" in value && Number.isSafeInteger(value.pid);
+  if (typeof value !== "object" || value === null) return false;
+  if (!("pid" in value && "birth" in value && "since" in value)) return false;
+  return Number.isSafeInteger(value.pid) && typeof value.since === "string";
 }
 
 function ownerPath(folder: string, generation: number): string {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readFile, stat } from "node:fs/promises";
+import { mkdir, readFile, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { adoptFolder, assertPrivate, letOthersPass } from "./data-folder.ts";
@@ -26,7 +26,7 @@ export const ELSEWHERE = "elsewhere.txt";
 export async function findHome(dataDir: string): Promise<Home> {
   const recorded = await ifMissing(readFile(join(dataDir, ELSEWHERE), "utf8"), null);
   if (recorded !== null) {
-    return homeIn(await adoptFolder(recorded.trim()));
+    return homeIn(await openElsewhere(recorded.trim()));
   }
   const inPlace = await homeIn(dataDir);
   if (inPlace.user === null) return inPlace;
@@ -58,9 +58,7 @@ async function settleElsewhere(dataDir: string, user: RunUser): Promise<Home> {
   for (const folder of elsewhereFor(dataDir, tmpdir())) {
     tried.push(folder);
     try {
-      await adoptFolder(folder);
-      await assertPrivate(folder);
-      await letOthersPass(folder);
+      await openElsewhere(folder);
       if (!(await canEnter(user, folder))) continue;
       await replaceFile(join(dataDir, ELSEWHERE), `${folder}\n`);
       return await homeIn(folder);
@@ -74,6 +72,14 @@ async function settleElsewhere(dataDir: string, user: RunUser): Promise<Home> {
       `(tried ${tried.join(" and ")}). Choose a DATA_DIR that other accounts can pass through.`,
     { cause: lastError },
   );
+}
+
+/** Not trusted by its name alone: temporary folders are everybody's, and may have been emptied since. */
+async function openElsewhere(folder: string): Promise<string> {
+  await mkdir(folder, { recursive: true });
+  await assertPrivate(folder);
+  await letOthersPass(folder);
+  return adoptFolder(folder);
 }
 
 /**

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Binaries } from "./binaries.ts";
@@ -9,13 +8,11 @@ import type { Home } from "./home.ts";
 import { clearLeftovers } from "./leftovers.ts";
 import { diagnose, openFreshLog, readLogTail } from "./server-log.ts";
 import { serverArguments } from "./settings.ts";
+import { stopProcess } from "./stop-process.ts";
+import { START_TIMEOUT_MS, waitUntilReady } from "./wait-until-ready.ts";
 
-/** Recovery after a crash replays up to `max_wal_size` of log, which a slow disk does in well under a minute. */
-const START_TIMEOUT_MS = 180_000;
-const SAY_STILL_STARTING_EVERY_MS = 5_000;
+/** For free ports that somebody else was quicker to take, and for old servers that are slow to go. */
 const ATTEMPTS = 8;
-/** How long sessions get to finish on SIGINT, and then on SIGQUIT. */
-const STOP_TIMEOUT_MS = 10_000;
 
 /** A PostgreSQL that accepts connections. */
 export interface Server {
@@ -43,7 +40,9 @@ export async function startServer(options: ServerOptions): Promise<Server> {
 
     const reason = diagnose(outcome.logTail);
     if (reason === "port_taken" && options.port !== undefined) throw portTaken(options.port);
-    if (reason === "unknown" || attempt === ATTEMPTS) throw startFailed(options.home, outcome);
+    if (reason === "unknown" || attempt === ATTEMPTS) {
+      throw startFailed(options.home, outcome.how, outcome.logTail);
+    }
     if (reason === "cluster_busy") {
       await delay(250);
       await clearLeftovers(options.home.cluster, options.log);
@@ -53,7 +52,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
 
 type Outcome =
   | { readonly kind: "ready"; readonly process: GuardedProcess }
-  | { readonly kind: "ended"; readonly exit: Exit; readonly logTail: string };
+  | { readonly kind: "failed"; readonly how: string; readonly logTail: string };
 
 async function launch({ home, binaries, settings, log }: ServerOptions, port: number): Promise<Outcome> {
   const logPath = serverLogPath(home);
@@ -65,49 +64,14 @@ async function launch({ home, binaries, settings, log }: ServerOptions, port: nu
   } finally {
     await output.close();
   }
-  const exit = await waitUntilReady(server, home, log);
-  return exit === null
-    ? { kind: "ready", process: server }
-    : { kind: "ended", exit, logTail: await readLogTail(logPath) };
-}
-
-/** Null when the server is ready, else how it ended. */
-async function waitUntilReady(
-  server: GuardedProcess,
-  home: Home,
-  log: ServerOptions["log"],
-): Promise<Exit | null> {
-  let exit: Exit | null = null;
-  server.exited.then((value) => {
-    exit = value;
-  });
-  const began = performance.now();
-  let sayAt = began + SAY_STILL_STARTING_EVERY_MS;
-  while (exit === null) {
-    if (await isReady(server.pid, home.cluster)) return null;
-    const now = performance.now();
-    if (now > began + START_TIMEOUT_MS) {
-      await stopProcess(server);
-      throw new EmbeddedPostgresError(
-        "start_failed",
-        `PostgreSQL was not ready after ${START_TIMEOUT_MS / 1000} seconds and was stopped. ` +
-          `The end of ${serverLogPath(home)}:\n${await readLogTail(serverLogPath(home))}`,
-      );
-    }
-    if (now > sayAt) {
-      log("PostgreSQL is still starting; after a crash it first repairs its data", { pid: server.pid });
-      sayAt = now + SAY_STILL_STARTING_EVERY_MS;
-    }
-    await delay(10);
-  }
-  return exit;
-}
-
-/** As pg_ctl does it: the server tells its state on the eighth line of its pid file. Connecting to try would fill its log. */
-async function isReady(pid: number, cluster: string): Promise<boolean> {
-  const text = await readFile(join(cluster, "postmaster.pid"), "utf8").catch(() => "");
-  const lines = text.split("\n");
-  return Number(lines[0]) === pid && lines[7]?.trim() === "ready";
+  const start = await waitUntilReady(server, home.cluster, log);
+  if (start.kind === "ready") return { kind: "ready", process: server };
+  if (start.kind === "late") await stopProcess(server);
+  const how =
+    start.kind === "late"
+      ? `was not ready after ${START_TIMEOUT_MS / 1000} seconds and was stopped`
+      : `ended while starting (${start.exit.signal ?? `exit code ${start.exit.code}`})`;
+  return { kind: "failed", how, logTail: await readLogTail(logPath) };
 }
 
 function toServer(process: GuardedProcess, port: number): Server {
@@ -117,25 +81,6 @@ function toServer(process: GuardedProcess, port: number): Server {
     return stopping;
   };
   return { pid: process.pid, port, exited: process.exited, stop };
-}
-
-async function stopProcess(server: GuardedProcess): Promise<void> {
-  for (const signal of ["SIGINT", "SIGQUIT"] as const) {
-    server.kill(signal);
-    if (await endsWithin(server.exited, STOP_TIMEOUT_MS)) return;
-  }
-  throw new EmbeddedPostgresError(
-    "stop_failed",
-    `PostgreSQL (pid ${server.pid}) did not stop. Its data is safe; the next start waits for it or stops it.`,
-  );
-}
-
-async function endsWithin(exited: Promise<Exit>, ms: number): Promise<boolean> {
-  const timeout = new AbortController();
-  const late = delay(ms, false, { signal: timeout.signal }).catch(() => false);
-  const ended = await Promise.race([exited.then(() => true), late]);
-  timeout.abort();
-  return ended;
 }
 
 function serverLogPath(home: Home): string {
@@ -150,10 +95,9 @@ function portTaken(port: number): EmbeddedPostgresError {
   );
 }
 
-function startFailed(home: Home, { exit, logTail }: Outcome & { kind: "ended" }): EmbeddedPostgresError {
+function startFailed(home: Home, how: string, logTail: string): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
     "start_failed",
-    `PostgreSQL ended while starting (${exit.signal ?? `exit code ${exit.code}`}). ` +
-      `The end of ${serverLogPath(home)}:\n${logTail}`,
+    `PostgreSQL ${how}. The end of ${serverLogPath(home)}:\n${logTail}`,
   );
 }
