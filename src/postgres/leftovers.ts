@@ -63,7 +63,7 @@ export async function clearLeftovers(
 
 /** Whether a process is a PostgreSQL in this cluster, and if so whether this launcher started it. */
 export function judgeProcess(facts: ProcessFacts, cluster: string): Leftover["kind"] | null {
-  const isPostgres = /^(\S*\/)?postgres(:|\s|$)/.test(facts.command);
+  const isPostgres = /(^|\/)postgres(:|$)/.test(facts.program);
   // The server names the folder in its arguments; its sessions do not, but they work in it.
   const isHere = facts.cwd === cluster || facts.command.includes(`-D ${cluster} `);
   if (!isPostgres || !isHere) return null;

@@ -9,6 +9,8 @@ const run = promisify(execFile);
 export interface ProcessFacts {
   /** Opaque; two processes with the same pid never share it, not even across a reboot. */
   readonly birth: string;
+  /** Its name for itself, without arguments; a path as a rule, and paths may have spaces. */
+  readonly program: string;
   readonly command: string;
   /** Null where the system does not tell. */
   readonly cwd: string | null;
@@ -51,7 +53,12 @@ async function readFromProc(pid: number): Promise<ProcessFacts | "gone" | null> 
     const { state, startTicks } = parseProcStat(stat);
     // A zombie has ended and only waits for its parent to notice.
     if (state === "Z" || state === "X") return "gone";
-    return { birth: `${bootId.trim()}/${startTicks}`, command: command.replaceAll("\0", " ").trim(), cwd };
+    return {
+      birth: `${bootId.trim()}/${startTicks}`,
+      program: command.split("\0", 1)[0] ?? "",
+      command: command.replaceAll("\0", " ").trim(),
+      cwd,
+    };
   } catch {
     return null;
   }
@@ -69,7 +76,9 @@ async function readFromPs(pid: number): Promise<ProcessFacts | null> {
     const { stdout } = await run("ps", ["-o", "lstart=", "-o", "command=", "-p", String(pid)], { env });
     // lstart is a date of fixed width: "Mon Jan  1 00:00:00 2029".
     const line = stdout.trim();
-    return { birth: line.slice(0, 24), command: line.slice(24).trim(), cwd: null };
+    const command = line.slice(24).trim();
+    // Where the arguments begin cannot be told; those of our server begin with -D.
+    return { birth: line.slice(0, 24), program: command.split(" -D ", 1)[0] ?? "", command, cwd: null };
   } catch {
     return null;
   }

@@ -21,7 +21,7 @@ async function main(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "leasehold-demo-"));
   const narrator = new Narrator();
   narrator.opening("Starting PostgreSQL, a fake GitHub and Leasehold …");
-  const postgres = await startEmbeddedPostgres({ dataDir: join(folder, "postgres"), log: () => {} });
+  const postgres = await startEmbeddedPostgres({ dataDir: folder, log: () => {} });
   const github = await FakeGitHub.start();
   const app = await startApp({
     config: {

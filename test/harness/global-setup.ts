@@ -2,7 +2,6 @@
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { startEmbeddedPostgres } from "../../src/postgres/embedded.ts";
 import { openDatabase } from "../../src/store/database.ts";
@@ -18,7 +17,8 @@ declare module "vitest" {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), "leasehold-test-"));
   const postgres = await startEmbeddedPostgres({
-    dataDir: join(folder, "postgres"),
+    // The folder itself: below one that mkdtemp made, root's PostgreSQL could not reach.
+    dataDir: folder,
     // Nothing of a test run outlives it.
     settings: { fsync: "off", synchronous_commit: "off", full_page_writes: "off", max_connections: "400" },
     log: () => {},

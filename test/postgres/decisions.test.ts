@@ -7,27 +7,30 @@ import { serverArguments } from "../../src/postgres/settings.ts";
 
 describe("a process found after a crash", () => {
   const cluster = "/data/cluster";
-  const server = `/opt/bin/postgres ${serverArguments(cluster, 5432, {}).join(" ")}`;
-  const judge = (command: string, cwd: string | null) => judgeProcess({ birth: "", command, cwd }, cluster);
+  const program = "/opt/my app/bin/postgres";
+  const server = `${program} ${serverArguments(cluster, 5432, {}).join(" ")}`;
+  const judge = (command: string, cwd: string | null, program = command) =>
+    judgeProcess({ birth: "", program, command, cwd }, cluster);
 
   test("is ours by the name that we gave the cluster", () => {
-    expect(judge(server, cluster)).toBe("ours");
+    expect(judge(server, cluster, program)).toBe("ours");
     expect(judge("postgres: leasehold: checkpointer", cluster)).toBe("ours");
     expect(judge("postgres: leasehold: leasehold leasehold 127.0.0.1(52) idle", cluster)).toBe("ours");
     // Where the system does not tell working folders.
-    expect(judge(server, null)).toBe("ours");
+    expect(judge(server, null, program)).toBe("ours");
   });
 
   test("is somebody else's when it was started by hand on our data", () => {
-    expect(judge(`/usr/lib/postgresql/18/bin/postgres -D ${cluster} -p 5433`, cluster)).toBe("not_ours");
+    const byHand = "/usr/lib/postgresql/18/bin/postgres";
+    expect(judge(`${byHand} -D ${cluster} -p 5433`, cluster, byHand)).toBe("not_ours");
     expect(judge("postgres: checkpointer", cluster)).toBe("not_ours");
   });
 
   test("does not matter when it works elsewhere or is no PostgreSQL", () => {
-    expect(judge(server.replace(cluster, "/other/cluster"), "/other/cluster")).toBeNull();
+    expect(judge(server.replace(cluster, "/other/cluster"), "/other/cluster", program)).toBeNull();
     expect(judge("postgres: leasehold: checkpointer", "/other/cluster")).toBeNull();
-    expect(judge(`bash -c 'cd ${cluster} && ls'`, cluster)).toBeNull();
-    expect(judge(`vi /notes/postgres -D ${cluster} x`, null)).toBeNull();
+    expect(judge("bash postgres", cluster, "bash")).toBeNull();
+    expect(judge(`vi /notes/postgres -D ${cluster} x`, null, "vi")).toBeNull();
   });
 });
 

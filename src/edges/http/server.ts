@@ -27,6 +27,8 @@ export interface ServerOptions {
 /** A record may hold a megabyte of text, and JSON may escape every character of it. */
 const BODY_LIMIT = 8 * 1024 * 1024;
 
+const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" width="150" height="40" viewBox="0 0 150 40"><text x="0" y="28" font-family="sans-serif" font-size="24" font-weight="600" fill="#fff">Leasehold</text></svg>`;
+
 export type Server = FastifyInstance;
 
 export async function createServer(deps: Deps, options: ServerOptions): Promise<Server> {
@@ -54,7 +56,11 @@ export async function createServer(deps: Deps, options: ServerOptions): Promise<
     transform: jsonSchemaTransform,
     transformObject: jsonSchemaTransformObject,
   });
-  await app.register(fastifySwaggerUi, { routePrefix: "/docs", theme: { title: "Leasehold API" } });
+  await app.register(fastifySwaggerUi, {
+    routePrefix: "/docs",
+    theme: { title: "Leasehold API" },
+    logo: { type: "image/svg+xml", content: LOGO, href: "/docs" },
+  });
 
   await app.register(async (scope) => webhookRoute(scope, deps));
   await app.register(async (scope) => healthRoutes(scope.withTypeProvider<ZodTypeProvider>(), deps, options));

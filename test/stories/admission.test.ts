@@ -1,0 +1,381 @@
+/** Admission (protocol 3): only a human admits an item that an agent or a stranger brought in. */
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { FakeRepository } from "../fake-github/fake-repository.ts";
+import type { World } from "../harness/world.ts";
+import {
+  defectsOf,
+  expectNotReady,
+  expectReady,
+  expectRefused,
+  GATE,
+  granted,
+  intercept,
+  labelWrites,
+  startStories,
+  type Stories,
+} from "./support/stories.ts";
+
+let stories: Stories;
+let world: World;
+let repo: FakeRepository;
+
+beforeAll(async () => {
+  stories = await startStories();
+  world = stories.world;
+  repo = await world.repository();
+});
+afterAll(() => world.end());
+
+const { later } = { later: (seconds?: number) => stories.later(seconds) };
+
+/** An item that a bot proposed: out of the ready set, with the gate label on. */
+async function proposal(where = repo): Promise<number> {
+  const number = where.as("planner[bot]").openIssue({ title: "A bot's idea", labels: ["backlog"] });
+  await world.settled();
+  later();
+  return number;
+}
+
+async function expectGated(number: number): Promise<void> {
+  expect(repo.issue(number).labels).toContain(GATE);
+  expect(await world.api.item(number)).toMatchObject({ admitted: false, admittedBy: null });
+  await expectNotReady(world.api, number);
+}
+
+describe("at opening", () => {
+  it("admits what a human with triage rights opens", async () => {
+    const number = repo.as("tess").openIssue({ title: "Tess knows", labels: ["backlog"] });
+    await world.settled();
+    expect(repo.issue(number).labels).not.toContain(GATE);
+    expect(await world.api.item(number)).toMatchObject({ admitted: true, admittedBy: "tess" });
+    await expectReady(world.api, number);
+  });
+
+  it("does not admit a human's issue that opens with the label", async () => {
+    const number = repo.as("alice").openIssue({ title: "Half-baked", labels: ["backlog", GATE] });
+    await world.settled();
+    await expectGated(number);
+  });
+
+  it("gates an issue of somebody without triage rights", async () => {
+    const number = repo.as("rita").openIssue({ title: "A reader's wish", labels: ["backlog"] });
+    await world.settled();
+    await expectGated(number);
+    await expectRefused(world.api, number, "not_admitted");
+  });
+
+  it("gates a stranger's issue that a maintainer enrols later: writing the specification is not admitting", async () => {
+    const number = repo.as("stranger").openIssue({ title: "Please" });
+    repo.as("alice").label(number, "backlog");
+    await world.settled();
+    await expectGated(number);
+  });
+
+  it("gates an issue that a bot opens, with one write", async () => {
+    const number = await proposal();
+    await expectGated(number);
+    await expectRefused(world.api, number, "not_admitted");
+    expect(labelWrites(world, repo, number)).toBe(1);
+  });
+
+  it("gates what a maintainer opens through an app", async () => {
+    const number = repo.as("alice", { viaApp: "some-agent" }).openIssue({ title: "x", labels: ["backlog"] });
+    await world.settled();
+    await expectGated(number);
+  });
+
+  it("gates an issue whose author is gone", async () => {
+    const [opened] = intercept(world, () => repo.as("tess").openIssue({ title: "Ghost's" }));
+    const { number } = opened?.payload.issue ?? {};
+    opened!.payload.issue.user = null;
+    opened!.payload.issue.labels = [{ id: 1, name: "backlog" }];
+    await world.github.deliver({ event: "issues", payload: opened?.payload });
+    await world.settled();
+    await expectGated(number);
+  });
+
+  it("waits for admission, says the ready set", async () => {
+    const other = await world.repository("acme/proposals");
+    const number = await proposal(other);
+    expect(await world.api.with({ repo: "acme/proposals" }).ready()).toMatchObject({
+      verdict: "waiting",
+      pending: 1,
+      awaitingAdmission: [number],
+    });
+  });
+});
+
+describe("removing the label", () => {
+  it("admits when a human with triage rights does it", async () => {
+    const number = await proposal();
+    repo.as("tess").unlabel(number, GATE);
+    await world.settled();
+    expect(await world.api.item(number)).toMatchObject({ admitted: true, admittedBy: "tess" });
+    await expectReady(world.api, number);
+  });
+
+  it("[20] is taken back when a bot does it, and the attempt is recorded", async () => {
+    const number = await proposal();
+    const before = labelWrites(world, repo, number);
+    repo.as("github-actions[bot]").unlabel(number, GATE);
+    await world.settled();
+    await expectGated(number);
+    expect(await defectsOf(world.api, number)).toContain("label_removed_by_agent");
+    expect(labelWrites(world, repo, number)).toBe(before + 1);
+  });
+
+  it("[21] is taken back when it was done through an app with a person's token", async () => {
+    const number = await proposal();
+    repo.as("alice", { viaApp: "some-agent" }).unlabel(number, GATE);
+    await world.settled();
+    await expectGated(number);
+    expect(await defectsOf(world.api, number)).toContain("label_removed_by_agent");
+  });
+
+  it("[20] is taken back when a mannequin or an organization does it", async () => {
+    world.github.mannequin("imported");
+    world.github.organization("the-org");
+    for (const login of ["imported", "the-org"]) {
+      const number = await proposal();
+      repo.setRole(login, "admin");
+      repo.as(login).unlabel(number, GATE);
+      await world.settled();
+      await expectGated(number);
+    }
+  });
+
+  it("is taken back when a reader does it", async () => {
+    const number = await proposal();
+    repo.as("rita").unlabel(number, GATE);
+    await world.settled();
+    await expectGated(number);
+  });
+
+  it("[13] is taken back when GitHub names no sender", async () => {
+    const number = await proposal();
+    const [removal] = intercept(world, () => repo.as("alice").unlabel(number, GATE));
+    delete removal?.payload.sender;
+    await world.github.deliver({ event: "issues", payload: removal?.payload });
+    await world.settled();
+    await expectGated(number);
+  });
+
+  it("is taken back when a listed agent with a person's account does it, however the list spells it", async () => {
+    const other = await world.repository("acme/listed", { robo: "admin" });
+    await world.db
+      .updateTable("repository")
+      .set({ settings: JSON.stringify({ agents: ["Robo[bot]"] }) })
+      .where("id", "=", other.id)
+      .execute();
+    const number = other.as("robo").openIssue({ title: "Mine", labels: ["backlog"] });
+    await world.settled();
+    later();
+    other.as("robo").unlabel(number, GATE);
+    await world.settled();
+    expect(other.issue(number).labels).toContain(GATE);
+    await expectRefused(world.api.with({ repo: "acme/listed" }), number, "not_admitted");
+  });
+
+  it("is judged by the rights of the moment", async () => {
+    const number = await proposal();
+    repo.setRole("upstart", "triage");
+    repo.as("upstart").unlabel(number, GATE);
+    await world.settled();
+    expect(await world.api.item(number)).toMatchObject({ admitted: true, admittedBy: "upstart" });
+  });
+
+  it("is put back each time that a bot does it, and a human's removal then ends the matter", async () => {
+    const number = await proposal();
+    for (let time = 0; time < 2; time += 1) {
+      repo.as("janitor[bot]").unlabel(number, GATE);
+      await world.settled();
+      later();
+      await expectGated(number);
+    }
+    repo.as("alice").unlabel(number, GATE);
+    await world.settled();
+    expect(await world.api.item(number)).toMatchObject({ admitted: true, admittedBy: "alice" });
+    expect(await defectsOf(world.api, number)).not.toContain("label_removed_by_agent");
+  });
+
+  it("[1] counts once when its delivery is repeated, however late", async () => {
+    const number = await proposal();
+    repo.as("alice").unlabel(number, GATE);
+    await world.settled();
+    const { guid } = world.github.deliveries.findLast(({ action }) => action === "unlabeled")!;
+    later();
+    repo.as("alice").label(number, GATE);
+    await world.settled();
+    await world.github.redeliver(guid);
+    await world.settled();
+    await expectGated(number);
+  });
+
+  it("[5] counts although the snapshot still has the label", async () => {
+    const number = await proposal();
+    const [removal] = intercept(world, () => repo.as("alice").unlabel(number, GATE));
+    removal?.payload.issue.labels.push({ id: 5, name: GATE });
+    await world.github.deliver({ event: "issues", payload: removal?.payload });
+    await world.settled();
+    expect(await world.api.item(number)).toMatchObject({ admitted: true, admittedBy: "alice" });
+    expect(repo.issue(number).labels).not.toContain(GATE);
+  });
+
+  it("admits nothing when the label was put back within the same second and the news comes in the wrong order", async () => {
+    const number = await proposal();
+    world.github.hold();
+    repo.as("alice").unlabel(number, GATE);
+    repo.as("planner[bot]").label(number, GATE);
+    world.github.release({ order: "reverse" });
+    await world.settled();
+    await expectGated(number);
+  });
+
+  it("admits although the news of the label's coming arrives after that of its going", async () => {
+    const number = repo.as("alice").openIssue({ title: "In order", labels: ["backlog"] });
+    await world.settled();
+    later();
+    world.github.hold();
+    repo.as("planner[bot]").label(number, GATE);
+    later();
+    repo.as("alice").unlabel(number, GATE);
+    world.github.release({ order: "reverse" });
+    await world.settled();
+    await expectReady(world.api, number);
+  });
+});
+
+describe("withdrawing", () => {
+  it("happens when anyone adds the label, a bot too", async () => {
+    const number = repo.as("alice").openIssue({ title: "Doubtful", labels: ["backlog"] });
+    await world.settled();
+    later();
+    repo.as("critic[bot]").label(number, GATE);
+    await world.settled();
+    await expectGated(number);
+    await expectRefused(world.api, number, "not_admitted");
+  });
+
+  it("leaves a live claim alone, and the item is not offered again", async () => {
+    const number = repo.as("alice").openIssue({ title: "Under way", labels: ["backlog"] });
+    await world.settled();
+    const { fencingToken } = await granted(world.api, number, "worker/busy");
+    later();
+    repo.as("critic[bot]").label(number, GATE);
+    await world.settled();
+
+    expect(await world.api.renew(number, fencingToken)).toMatchObject({ granted: true });
+    const write = { fence: fencingToken, body: { body: "half done" } };
+    expect((await world.api.tryRepo("PATCH", `/memory/backlog/issue-${number}`, write)).status).toBe(200);
+    await world.api.release(number, fencingToken);
+    await expectRefused(world.api, number, "not_admitted");
+    await expectNotReady(world.api, number);
+  });
+
+  it("happens when a reader edits the body of an admitted item, and the label says so", async () => {
+    const number = repo.as("alice").openIssue({ title: "Clear", body: "Do this.", labels: ["backlog"] });
+    await world.settled();
+    later();
+    repo.as("rita").editIssue(number, { body: "Do that instead." });
+    await world.settled();
+    await expectGated(number);
+  });
+
+  it("does not happen when a maintainer edits the body, or a reader the title", async () => {
+    const number = repo.as("alice").openIssue({ title: "Clear", body: "Do this.", labels: ["backlog"] });
+    await world.settled();
+    later();
+    repo.as("tess").editIssue(number, { body: "Do this, please." });
+    repo.as("rita").editIssue(number, { title: "Clearer" });
+    await world.settled();
+    await expectReady(world.api, number);
+  });
+
+  it("does not admit what is not admitted when a maintainer writes the specification", async () => {
+    const number = await proposal();
+    repo.as("alice").editIssue(number, { body: "Given, when, then." });
+    await world.settled();
+    await expectGated(number);
+  });
+});
+
+describe("the label's definition", () => {
+  it("[19] deleted by a human admits nothing: it is made again, and put on again", async () => {
+    const other = await world.repository("acme/deleted-label");
+    const numbers = [await proposal(other), await proposal(other), await proposal(other)];
+    other.as("alice").deleteLabel(GATE);
+    await world.settled();
+    expect(other.labels()).toContain(GATE);
+    for (const number of numbers) {
+      expect(other.issue(number).labels).toContain(GATE);
+      await expectRefused(world.api.with({ repo: "acme/deleted-label" }), number, "not_admitted");
+    }
+  });
+
+  it("[18] renamed by a human admits nothing, and is made again", async () => {
+    const other = await world.repository("acme/renamed-label");
+    const number = await proposal(other);
+    other.as("alice").renameLabel(GATE, "todo");
+    await world.settled();
+    expect(other.labels()).toContain(GATE);
+    expect(other.issue(number).labels).toContain(GATE);
+    await expectRefused(world.api.with({ repo: "acme/renamed-label" }), number, "not_admitted");
+  });
+
+  it("[17] is one label in any case", async () => {
+    const other = world.github.repository("acme/shouting", {
+      collaborators: { alice: "admin" },
+      labels: ["BACKLOG", "Needs-Specification", "STALE"],
+    });
+    await world.install(other);
+    expect(other.labels()).toEqual(["BACKLOG", "Needs-Specification", "STALE"]);
+
+    const number = await proposal(other);
+    expect(other.issue(number).labels).toEqual(["BACKLOG", "Needs-Specification"]);
+    other.as("alice").unlabel(number, "Needs-Specification");
+    await world.settled();
+    await expectReady(world.api.with({ repo: "acme/shouting" }), number);
+  });
+});
+
+describe("writing", () => {
+  it("[23] the App's own label event causes no write", async () => {
+    const number = await proposal();
+    const before = world.github.requests.length;
+    const own = world.github.deliveries.findLast(
+      ({ action, payload }) => action === "labeled" && JSON.parse(payload).sender.login === "leasehold[bot]",
+    );
+    await world.github.deliver({ event: "issues", payload: own?.payload });
+    await world.settled();
+    expect(JSON.parse(own?.payload ?? "{}").issue.number).toBe(number);
+    expect(world.github.requests.slice(before).filter(({ method }) => method !== "GET")).toEqual([]);
+  });
+
+  it("an issue that is no item any more keeps what people do to its labels", async () => {
+    const number = await proposal();
+    repo.as("alice").unlabel(number, "backlog");
+    await world.settled();
+    later();
+    repo.as("planner[bot]").unlabel(number, GATE);
+    await world.settled();
+    expect(repo.issue(number).labels).toEqual([]);
+
+    later();
+    repo.as("alice").label(number, "backlog");
+    await world.settled();
+    await expectGated(number);
+  });
+
+  it("is tried again while GitHub is down, and the item is refused meanwhile", async () => {
+    world.github.fault({ method: "POST", path: /\/labels$/, kind: "status", status: 503, times: 2 });
+    const number = await proposal();
+    expect(repo.issue(number).labels).not.toContain(GATE);
+    await expectRefused(world.api, number, "not_admitted");
+    for (const wait of [1, 2]) {
+      await stories.pass(wait + 1);
+      await world.settled();
+    }
+    await expectGated(number);
+  });
+});
