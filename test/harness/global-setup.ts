@@ -2,6 +2,7 @@
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { startEmbeddedPostgres } from "../../src/postgres/embedded.ts";
 import { openDatabase } from "../../src/store/database.ts";
