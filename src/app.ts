@@ -4,11 +4,13 @@ import { randomUUID } from "node:crypto";
 import type { Logger } from "pino";
 import type { Config } from "./config.ts";
 import { createServer } from "./edges/http/server.ts";
+import { SetupSessions } from "./edges/http/setup-session.ts";
 import { startJobs } from "./edges/jobs/runner.ts";
 import { createWake } from "./edges/jobs/wake.ts";
 import { receiveThroughProbot, registerHandlers } from "./edges/webhooks/handlers.ts";
 import { GitHubConnection } from "./github/connection.ts";
 import type { Deps } from "./services/deps.ts";
+import { Setup } from "./services/setup.ts";
 import { openDatabase } from "./store/database.ts";
 import { migrate } from "./store/migrate.ts";
 
@@ -24,6 +26,8 @@ export interface App {
   readonly deps: Deps;
   /** Where it listens, e.g. `http://127.0.0.1:3000`. */
   readonly address: string;
+  /** Where a GitHub App is registered, with a code that works once; null when one is configured. */
+  readonly setupLink: string | null;
   /** No new requests; jobs are finished or handed back; the pool is closed. */
   stop(): Promise<void>;
 }
@@ -34,8 +38,9 @@ const TICK_MS = 15_000;
 const STOP_JOBS_MS = 6_000;
 
 export async function startApp({ config, databaseUrl, adminToken, version, log }: AppOptions): Promise<App> {
-  const database = openDatabase(databaseUrl, POOL_SIZE, (error) =>
-    log.warn({ err: error }, "a database connection broke"),
+  // Only what it says: pg hangs the client on the error, and with it the password.
+  const database = openDatabase(databaseUrl, POOL_SIZE, ({ message }) =>
+    log.warn({ reason: message }, "a database connection broke"),
   );
   try {
     const applied = await migrate(database);
@@ -54,7 +59,9 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
     deps.github.onConnect((probot) => registerHandlers(probot, deps));
     if (config.app) deps.github.connect(config.app);
 
-    const server = await createServer(deps, { adminToken });
+    const setup = new Setup({ github: deps.github, log, envFile: config.envFile });
+    const setupSessions = new SetupSessions();
+    const server = await createServer(deps, { adminToken, setup, setupSessions });
     const address = await server.listen({ host: config.host, port: config.port });
     const jobs = await startJobs(deps, {
       sweepSeconds: config.sweepSeconds,
@@ -64,6 +71,7 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
     return {
       deps,
       address,
+      setupLink: config.app ? null : `${address}/setup?code=${setupSessions.issueCode()}`,
       stop: async () => {
         await server.close();
         await jobs.stop(STOP_JOBS_MS);

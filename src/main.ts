@@ -29,7 +29,8 @@ async function main(): Promise<void> {
   try {
     const databaseUrl = config.databaseUrl ?? postgres?.url ?? "";
     const app = await startApp({ config, databaseUrl, adminToken: admin.token, version, log });
-    process.stdout.write(startMessage({ address: app.address, admin, config, color: config.prettyLogs }));
+    const { address, setupLink } = app;
+    process.stdout.write(startMessage({ address, setupLink, admin, config, color: config.prettyLogs }));
     await stopRequested(postgres);
     log.info("stopping");
     setTimeout(() => process.exit(1), EXIT_MS).unref();

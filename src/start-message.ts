@@ -6,12 +6,14 @@ import type { Config } from "./config.ts";
 
 export interface StartFacts {
   readonly address: string;
+  /** Null when an App is configured. */
+  readonly setupLink: string | null;
   readonly admin: AdminToken;
   readonly config: Pick<Config, "app" | "databaseUrl" | "dataDir">;
   readonly color: boolean;
 }
 
-export function startMessage({ address, admin, config, color }: StartFacts): string {
+export function startMessage({ address, setupLink, admin, config, color }: StartFacts): string {
   const strong = (text: string) => (color ? styleText("bold", text) : text);
   const faint = (text: string) => (color ? styleText("dim", text) : text);
   const lines = [
@@ -24,15 +26,21 @@ export function startMessage({ address, admin, config, color }: StartFacts): str
     ...(admin.isNew ? [`               ${admin.token}  ${faint("(shown this once)")}`] : []),
     `  GitHub App   ${config.app ? `configured (App ${config.app.appId})` : "not configured"}`,
     "",
-    ...nextStep(address, config.app !== null).map((line) => `  ${line}`),
+    ...nextStep(setupLink).map((line) => `  ${line}`),
     "",
   ];
   return `${lines.join("\n")}\n`;
 }
 
-function nextStep(address: string, hasApp: boolean): string[] {
-  if (hasApp) return [`Next: install the App on a repository, and put the label "backlog" on an issue.`];
+function nextStep(setupLink: string | null): string[] {
+  if (setupLink === null) {
+    return [`Next: install the App on a repository, and put the label "backlog" on an issue.`];
+  }
   return [
-    `Next: open ${address}/setup to register a GitHub App. Memory and claims on memory work meanwhile.`,
+    "Next: register a GitHub App; this link opens the page once, within an hour:",
+    "",
+    `  ${setupLink}`,
+    "",
+    "Memory and claims on memory work meanwhile.",
   ];
 }

@@ -62,12 +62,15 @@ export function checkPublicUrl(given: string): { url: string } | { problem: stri
   if (text === "") return { problem: "Enter the address where GitHub can reach this server." };
   if (!URL.canParse(text) || !/^https?:\/\//i.test(text)) {
     return {
-      problem: "This is not a web address. Begin with https:// (or http://), as in https://leasehold.example.com",
+      problem:
+        "This is not a web address. Begin with https:// (or http://), as in https://leasehold.example.com",
     };
   }
   const url = new URL(text);
   if (url.username !== "" || url.password !== "") {
-    return { problem: "Leave out the user name and password: everybody could read them in the App's settings." };
+    return {
+      problem: "Leave out the user name and password: everybody could read them in the App's settings.",
+    };
   }
   if (url.search !== "" || url.hash !== "") {
     return { problem: "Leave out what follows ? or #: GitHub will call addresses below this one." };

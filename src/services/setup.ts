@@ -7,7 +7,13 @@
 import type { Logger } from "pino";
 import type { GitHubConnection } from "../github/connection.ts";
 import { failureOf } from "../github/failure.ts";
-import { type Conversion, convertManifestCode, type NewApp, type RegisteredApp, readApp } from "../github/manifest.ts";
+import {
+  type Conversion,
+  convertManifestCode,
+  type NewApp,
+  type RegisteredApp,
+  readApp,
+} from "../github/manifest.ts";
 import { EnvFileError, envLines, writeEnvFile } from "./env-file.ts";
 
 export interface SetupDeps {

@@ -26,11 +26,19 @@ const types: pg.CustomTypesConfig = {
 /** Opens a pool of at most `size` connections. `onError` hears of idle connections that PostgreSQL closed. */
 export function openDatabase(url: string, size: number, onError: (error: Error) => void): Database {
   const pool = new pg.Pool({ connectionString: url, max: size, types, application_name: "leasehold" });
-  // Without a listener an idle client's error would end the process.
-  pool.on("error", onError);
-  pool.on("connect", (client) => client.on("error", onError));
+  let closing = false;
+  // Without a listener an idle client's error would end the process. While closing, connections may be cut.
+  const report = (error: Error): void => {
+    if (!closing) onError(error);
+  };
+  pool.on("error", report);
+  pool.on("connect", (client) => client.on("error", report));
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
-  return { db, pool, close: () => db.destroy() };
+  const close = (): Promise<void> => {
+    closing = true;
+    return db.destroy();
+  };
+  return { db, pool, close };
 }
 
 /** Whether PostgreSQL answers. */

@@ -11,6 +11,7 @@ import {
   type ZodTypeProvider,
 } from "fastify-type-provider-zod";
 import type { Deps } from "../../services/deps.ts";
+import type { Setup } from "../../services/setup.ts";
 import { callerOf } from "./auth.ts";
 import { claimRoutes } from "./claim-routes.ts";
 import { answerError, answerNotFound } from "./errors.ts";
@@ -18,10 +19,14 @@ import { healthRoutes } from "./health-routes.ts";
 import { itemRoutes } from "./item-routes.ts";
 import { memoryRoutes } from "./memory-routes.ts";
 import { repoRoutes } from "./repo-routes.ts";
+import { setupRoutes } from "./setup-routes.ts";
+import type { SetupSessions } from "./setup-session.ts";
 import { webhookRoute } from "./webhook-route.ts";
 
 export interface ServerOptions {
   readonly adminToken: string;
+  readonly setup: Setup;
+  readonly setupSessions: SetupSessions;
 }
 
 /** A record may hold a megabyte of text, and JSON may escape every character of it. */
@@ -63,6 +68,7 @@ export async function createServer(deps: Deps, options: ServerOptions): Promise<
   });
 
   await app.register(async (scope) => webhookRoute(scope, deps));
+  await app.register(async (scope) => setupRoutes(scope, deps, options));
   await app.register(async (scope) => healthRoutes(scope.withTypeProvider<ZodTypeProvider>(), deps, options));
   await app.register(async (scope) => {
     // Before anything of the request is read: a stranger learns nothing from our complaints.

@@ -22,13 +22,13 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-const escape = (text: string): string => text.replaceAll(/[&<>"']/g, (mark) => ENTITIES[mark] ?? mark);
+const escaped = (text: string): string => text.replaceAll(/[&<>"']/g, (mark) => ENTITIES[mark] ?? mark);
 
 const textOf = (part: Part): string => {
   if (part === null) return "";
   if (part instanceof Html) return part.text;
   if (typeof part === "object") return part.map((piece) => piece.text).join("");
-  return escape(String(part));
+  return escaped(String(part));
 };
 
 /** A template of markup. Attributes must be quoted. */

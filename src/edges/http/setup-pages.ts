@@ -41,8 +41,8 @@ It is told of these events: ${definition.default_events.join(", ")}.</p></sectio
 const problem = (id: string, text: string | undefined): Html | null =>
   text === undefined ? null : html`<p class="error" id="${id}">${text}</p>`;
 
-const invalid = (id: string, text: string | undefined): Html =>
-  text === undefined ? html`` : html` aria-invalid="true" aria-describedby="${id}"`;
+const invalid = (id: string, isInvalid: boolean): Html =>
+  isInvalid ? html` aria-invalid="true" aria-describedby="${id}"` : html``;
 
 export interface RegisterValues {
   readonly account: "personal" | "organization";
@@ -60,7 +60,7 @@ export interface RegisterView {
 }
 
 const localNote = (webBase: string): Html => html`<div class="note"><p><strong>This address is local.</strong>
-GitHub (${webBase}) cannot deliver webhooks to it, and github.com refuses to register such an Address.</p>
+GitHub (${webBase}) cannot deliver webhooks to it, and github.com refuses to register such an address.</p>
 <p>Give the address of a reverse proxy or of a tunnel that leads to this server (cloudflared, ngrok,
 <code>tailscale funnel</code>). You can stay in this browser window; only GitHub needs that address.</p></div>`;
 
@@ -74,18 +74,24 @@ GitHub and come back here; the credentials are then taken up at once, without a 
 <fieldset><legend>Who owns the App?</legend>
 <label class="choice"><input type="radio" name="account" value="personal"${isFor("personal")}> My personal account</label>
 <label class="choice"><input type="radio" name="account" value="organization" id="organization"${isFor("organization")}> An organisation</label>
-<div class="inset"><input type="text" name="organization" value="${values.organization}" placeholder="acme" aria-label="Name of the organisation" maxlength="100" autocapitalize="off" autocomplete="off" spellcheck="false"${invalid("organization-error", errors.organization)}>
+<div class="inset"><input type="text" name="organization" value="${values.organization}" placeholder="acme" aria-label="Name of the organisation" maxlength="100" autocapitalize="off" autocomplete="off" spellcheck="false"${invalid("organization-error", errors.organization !== undefined)}>
 ${problem("organization-error", errors.organization)}</div>
 <p class="hint">The App is private: it can be installed only on the account that owns it. Choose the one whose
 repositories Leasehold is to look after.</p></fieldset>
 <div class="field"><label class="above" for="publicUrl">Public address of this server</label>
-<input type="text" inputmode="url" id="publicUrl" name="publicUrl" value="${values.publicUrl}" maxlength="500" autocapitalize="off" autocomplete="url" spellcheck="false"${invalid("publicUrl-error", errors.publicUrl)}>
+<input type="text" inputmode="url" id="publicUrl" name="publicUrl" value="${values.publicUrl}" maxlength="500" autocapitalize="off" autocomplete="url" spellcheck="false"${invalid("publicUrl-error", errors.publicUrl !== undefined)}>
 ${problem("publicUrl-error", errors.publicUrl)}
 <p class="hint">GitHub sends webhooks to <code>/api/github/webhooks</code> below it.</p></div>
 ${isLocal ? localNote(webBase) : null}
 <p class="actions"><button type="submit">Continue</button><span class="hint">Nothing is registered yet.</span></p></form>
 ${permissionList(definition)}</div>`;
-  return { status: hasErrors ? 422 : 200, title: "Register a GitHub App", body, step: 1, formAction: "'self'" };
+  return {
+    status: hasErrors ? 422 : 200,
+    title: "Register a GitHub App",
+    body,
+    step: 1,
+    formAction: "'self'",
+  };
 }
 
 export interface HandOffView {
@@ -103,8 +109,8 @@ export function handOffPage(view: HandOffView): Page {
   const { action, webBase, manifest, owner, isLocal, isPlain } = view;
   const plainNote = html`<div class="note"><p><strong>Without https</strong> everybody on the way can read the issues
 that GitHub sends. Signatures still keep forged deliveries out.</p></div>`;
-  const body = html`<p class="lead">GitHub asks for the App's name and for your confirmation, and sends you back here.
-The name must be free on all of GitHub; you can change it there.</p>
+  const body = html`<p class="lead">Sign in to GitHub in this browser first. GitHub then asks for the App's name and for your
+confirmation, and sends you back here. The name must be free on all of GitHub; you can change it there.</p>
 <div class="card narrow"><dl class="facts"><dt>Owner</dt><dd>${owner ?? "your personal account"}</dd>
 <dt>Name</dt><dd>${manifest.name}</dd><dt>Webhooks go to</dt><dd><code>${manifest.hook_attributes.url}</code></dd></dl>
 ${isLocal ? localNote(webBase) : isPlain ? plainNote : null}
@@ -175,7 +181,7 @@ export const signInPage = (failed: boolean): Page => ({
 link to this page with a one-time code, good for an hour. A restart prints a new one.</p>
 <form class="card narrow" method="post" action="/setup/sign-in"><div class="field">
 <label class="above" for="token">Or enter the admin token</label>
-<input type="password" id="token" name="token" autocomplete="off" maxlength="500" required${invalid("token-error", failed ? "" : undefined)}>
+<input type="password" id="token" name="token" autocomplete="off" maxlength="500" required${invalid("token-error", failed)}>
 ${problem("token-error", failed ? "This is not the admin token." : undefined)}
 <p class="hint">It is the value of <code>LEASEHOLD_ADMIN_TOKEN</code> or, if that is not set, in the file
 <code>admin-token</code> in the server's data folder (<code>DATA_DIR</code>, by default <code>.data</code>).</p></div>
