@@ -13,7 +13,6 @@ import { hasLabel, prioritiesOfLabels, sameLabel } from "../domain/tags.ts";
 import type { Client } from "../github/connection.ts";
 import { failureOf, isAbsent } from "../github/failure.ts";
 import {
-  type IssueEventRead,
   listComments,
   listLabels,
   listOpenIssues,
@@ -43,7 +42,7 @@ import { lockRecord } from "../store/records.ts";
 import { findRepositoryById, markHeard, type Repository, saveRepository } from "../store/repositories.ts";
 import { takeMarker } from "./apply-comment.ts";
 import { promiseOwnLabels } from "./apply-repository-events.ts";
-import { askHuman } from "./ask-actor.ts";
+import { askHuman, labelActs } from "./ask-actor.ts";
 import type { Deps } from "./deps.ts";
 import { carryOut, knownItem } from "./issue-transitions.ts";
 
@@ -192,7 +191,7 @@ async function takeIssue(
     if (change.kind === "save") await saveIssue(trx, repository.id, change.issue);
     // An event that came meanwhile knows better than what was read before it.
     else if (incoming.updatedAt < (stored?.issue.updatedAt ?? incoming.updatedAt)) return;
-    const context = { issue: incoming, eventAt: incoming.updatedAt, region: deps.region };
+    const context = { issue: incoming, eventAt: incoming.updatedAt, region: deps.region, merge: null };
     await carryOut(trx, { repository, number: incoming.number }, await plan(trx), context);
   });
 }
@@ -247,22 +246,6 @@ async function planFromHistory(
       plan.push({ kind: "unpark", by: parks.login ?? "ghost" });
     return plan;
   };
-}
-
-async function labelActs(
-  client: Client,
-  repository: Repository,
-  events: readonly IssueEventRead[],
-  label: string,
-) {
-  const acts = events.filter((event) => event.label !== null && sameLabel(event.label, label));
-  return Promise.all(
-    acts.slice(-1).map(async ({ event, sender, viaApp }) => ({
-      action: event === "labeled" ? ("labeled" as const) : ("unlabeled" as const),
-      login: sender.login,
-      human: await askHuman(client, repository, sender, viaApp, repository.settings),
-    })),
-  );
 }
 
 async function takeComment(

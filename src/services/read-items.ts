@@ -2,6 +2,7 @@
 
 import type { ItemBody, ItemsQuery } from "../contract/items.ts";
 import { Problem } from "../contract/problem.ts";
+import { MAX_INT32 } from "../contract/text.ts";
 import { roleOf } from "../domain/item-state.ts";
 import { isHeld } from "../domain/lease.ts";
 import { findItemView, listItemViews } from "../store/item-facts.ts";
@@ -30,7 +31,7 @@ export async function listItems(
   query: ItemsQuery,
 ): Promise<{ items: ItemBody[]; nextCursor: string | null }> {
   const items: ItemBody[] = [];
-  let after = readCursor(query.cursor);
+  let after = readCursor(query.cursor, 0, MAX_INT32);
   for (;;) {
     const page = await listItemViews(deps.db, repository.id, repository.settings.poisonThreshold, {
       after,

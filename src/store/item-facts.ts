@@ -166,8 +166,10 @@ async function read(
     select i.number, i.enrolled, i.admitted, i.admitted_by, i.state, i.state_at, i.park_reason, i.ruling_owner,
       i.question, i.created_at, r.tags, s.title, s.html_url, s.labels, s.state = 'open' and s.gone is null as issue_open,
       s.state_reason, s.author_login, greatest(s.updated_at, r.updated_at) as updated_at,
-      (select count(*) from record_link p where p.target_repository_id = i.repository_id and p.relation = 'partOf'
-         and p.target = 'mem/backlog/' || r.id) as parts,
+      (select count(*) from record_link p join item part
+           on part.repository_id = p.repository_id and part.number = p.number and part.enrolled
+         where p.target_repository_id = i.repository_id and p.target_number = i.number and p.relation = 'partOf'
+           and not (p.repository_id = i.repository_id and p.number = i.number)) as parts,
       array(select g.fence from claim_grant g where g.repository_id = i.repository_id and g.topic = 'backlog'
          and g.id = r.id and g.new_attempt and g.fence > i.attempts_after) as grants,
       array(select m.fence from claim_marker m where m.repository_id = i.repository_id
@@ -183,8 +185,8 @@ async function read(
            'rulingOwner', b.ruling_owner, 'question', b.question) order by l.created_at, l.target), '[]')
          from record_link l
          left join record br on br.repository_id = l.target_repository_id and br.topic = 'backlog'
-           and 'mem/backlog/' || br.id = l.target
-         left join issue bs on bs.repository_id = l.target_repository_id and 'mem/backlog/issue-' || bs.number = l.target
+           and br.id = 'issue-' || l.target_number
+         left join issue bs on bs.repository_id = l.target_repository_id and bs.number = l.target_number
          left join item b on b.repository_id = bs.repository_id and b.number = bs.number
          where l.repository_id = i.repository_id and l.topic = 'backlog' and l.id = r.id
            and l.relation = 'blockedBy') as blockers,
