@@ -6,13 +6,15 @@ import { admissionByHistory, type LabelEvent } from "../domain/admission-history
 import {
   type IssueEvent,
   type IssueFacts,
+  type KnownItem,
   type ReadsNeeded,
   readsNeeded,
   transitionsOf,
 } from "../domain/issue-transitions.ts";
 import { type IssueDelta, type IssueSnapshot, mergeIssue } from "../domain/mirror-merge.ts";
 import { itemRef } from "../domain/record-key.ts";
-import { hasLabel, tagValue } from "../domain/tags.ts";
+import type { RepositorySettings } from "../domain/settings.ts";
+import { hasLabel, sameLabel, tagValue } from "../domain/tags.ts";
 import type { Client } from "../github/connection.ts";
 import { type RepoAddress, readIssueEvents, readPull } from "../github/reads.ts";
 import { issueSnapshot } from "../github/snapshots.ts";
@@ -47,7 +49,12 @@ export async function applyIssueEvent(deps: Deps, seq: number, payload: Payload)
   const after = mirrored(before?.issue ?? null, incoming, event);
   const item = await knownItem(deps.db, repository.id, number);
   const reads = readsNeeded(event, knownIssue(after), item, repository.settings);
-  const asked = await gather(deps, repository, payload, { reads, event, after });
+  const asked = await gather(deps, repository, payload, {
+    reads,
+    event,
+    after,
+    notBefore: decidedAt(event, item, repository.settings),
+  });
 
   await settleDelivery(deps, seq, async (trx) => {
     await lockRecord(trx, itemRef(repository.id, number));
@@ -94,6 +101,8 @@ interface Question {
   readonly event: IssueEvent;
   /** The issue as the mirror will have it. */
   readonly after: IssueSnapshot;
+  /** When what the event is about was last decided. */
+  readonly notBefore: Date | null;
 }
 
 interface Asked {
@@ -142,14 +151,17 @@ async function gather(
   };
 }
 
+const decidedAt = (event: IssueEvent, item: KnownItem | null, { labels }: RepositorySettings): Date | null =>
+  (sameLabel(event.label ?? "", labels.gate) ? item?.admissionAt : item?.stateEventAt) ?? null;
+
 /** An event that is not listed yet proves nothing, and is tried again; but what closes the gate never waits. */
 async function readListed(
   client: Client,
   repo: RepoAddress,
-  { reads, event, after }: Question,
+  { reads, event, after, notBefore }: Question,
   senderId: number | null,
 ): Promise<ListedAct | null> {
-  const listed = listedAct(await readIssueEvents(client, repo, after.number), event, senderId);
+  const listed = listedAct(await readIssueEvents(client, repo, after.number), event, senderId, notBefore);
   if (listed === null && reads.sender) {
     throw new Error(`"${event.action}" is not in the issue's event list yet`);
   }

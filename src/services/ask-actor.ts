@@ -46,6 +46,7 @@ export async function labelActs(
     {
       action: last.event === "labeled" ? "labeled" : "unlabeled",
       login: sender.login,
+      at: last.at,
       human: await askHuman(client, repository, sender, viaApp, repository.settings),
     },
   ];

@@ -149,10 +149,10 @@ async function handleFailure(
     { ...fields, reason: failure.message, retryInSeconds: seconds },
     "writing to GitHub will be tried again",
   );
-  await postponePromise(deps.db, row, failure.message, seconds);
-  // Neither is about this one row.
+  // Neither is about this one row. The pause comes first: should we die now, others wait all the same.
   const isGeneral = failure.kind === "rate_limited" || failure.kind === "unauthorized";
   if (isGeneral) await pauseInstallation(deps.db, installationId, seconds);
+  await postponePromise(deps.db, row, failure.message, seconds);
   return isGeneral;
 }
 

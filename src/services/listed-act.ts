@@ -24,11 +24,15 @@ const UNDOES: Readonly<Record<string, string>> = {
   reopened: "closed",
 };
 
-/** The event in the list; null when it is not listed, or not yet. */
+/**
+ * The event in the list; null when it is not listed, or not yet. `notBefore` is when the matter was last decided: an
+ * older act of the same person is not this one, though the list may not show this one yet.
+ */
 export function listedAct(
   events: readonly IssueEventRead[],
   event: IssueEvent,
   senderId: number | null,
+  notBefore: Date | null,
 ): ListedAct | null {
   const { label } = event;
   const acts = events.filter(
@@ -40,7 +44,8 @@ export function listedAct(
     (candidate) =>
       candidate.event === event.action &&
       candidate.sender.id === senderId &&
-      candidate.at.getTime() >= event.at.getTime() - SLACK_MS,
+      candidate.at.getTime() >= event.at.getTime() - SLACK_MS &&
+      (notBefore === null || candidate.at >= notBefore),
   );
   const last = acts.at(-1);
   return act && last ? { act, last } : null;

@@ -213,3 +213,16 @@ export async function retryPromisedLabels(db: Db): Promise<number> {
         and p.promise = o.promise and p.id > o.id)`.execute(db);
   return Number(numAffectedRows ?? 0n);
 }
+
+/** Whether the last promise of that name is not known to be kept: pending, or given up. */
+export async function isUnconfirmed(db: Db, repositoryId: number, name: string): Promise<boolean> {
+  const row = await db
+    .selectFrom("outbox")
+    .select("state")
+    .where("repository_id", "=", repositoryId)
+    .where("promise", "=", name)
+    .orderBy("id", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined && row.state !== "done";
+}

@@ -7,11 +7,17 @@ import {
   type LabelEvent,
 } from "../../src/domain/admission-history.ts";
 
+const AT = new Date("2026-09-06T00:00:00Z");
 const HUMAN = { login: "alice", human: true };
 const AGENT = { login: "worker[bot]", human: false };
-const labeled = (by: { login: string | null; human: boolean }): LabelEvent => ({ action: "labeled", ...by });
+const labeled = (by: { login: string | null; human: boolean }): LabelEvent => ({
+  action: "labeled",
+  at: AT,
+  ...by,
+});
 const unlabeled = (by: { login: string | null; human: boolean }): LabelEvent => ({
   action: "unlabeled",
+  at: AT,
   ...by,
 });
 

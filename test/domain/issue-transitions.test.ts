@@ -242,6 +242,31 @@ describe("admission (section 3)", () => {
     ],
   ])("what arrives late changes nothing: %s", (_, facts, plan) => expect(planOf(facts)).toEqual(plan));
 
+  it.each<Row>([
+    [
+      "a human removes the label as soon as the item is there",
+      { item: item({ admitted: false, admissionAt: NOW }), event: unlabeled(GATE) },
+      [{ kind: "admit", by: "alice" }],
+    ],
+    [
+      "somebody adds it as soon as the item was admitted",
+      { item: item({ admissionAt: NOW }), event: labeled(GATE), issue: shown },
+      [{ kind: "withdraw", why: expect.stringContaining("@alice") }],
+    ],
+    [
+      "a human unparks as soon as the item was parked",
+      { item: item({ state: "parked", stateEventAt: NOW }), event: unlabeled("stale") },
+      [{ kind: "unpark", by: "alice" }],
+    ],
+    [
+      "a human reopens as soon as the item was completed",
+      { item: item({ state: "complete", stateEventAt: NOW }), event: event("reopened") },
+      [{ kind: "reopen", by: "alice" }],
+    ],
+  ])("GitHub's times are whole seconds, so the same second is not late: %s", (_, facts, plan) =>
+    expect(planOf(facts)).toEqual(plan),
+  );
+
   it("row 33: a reopened item keeps its admission, and its lack of it", () => {
     for (const admitted of [true, false]) {
       const plan = planOf({

@@ -1,7 +1,11 @@
 /** The OpenAPI document is complete and valid, and its page needs nobody else's server. */
 
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createServer } from "../../src/edges/http/server.ts";
+import { SetupSessions } from "../../src/edges/http/setup-session.ts";
+import { Setup } from "../../src/services/setup.ts";
 import { ADMIN_TOKEN, World } from "../harness/world.ts";
 
 interface Operation {
@@ -76,10 +80,10 @@ describe("the OpenAPI document", () => {
   });
 
   it("holds every route of the server that is not hidden on purpose, and none besides", async () => {
-    const server = await createServer(world.app.deps, {
-      ...serverOptions(),
-      adminToken: ADMIN_TOKEN,
-    } as Parameters<typeof createServer>[1]);
+    const { deps } = world.app;
+    const setup = new Setup({ github: deps.github, log: deps.log, envFile: join(tmpdir(), "no-such.env") });
+    const setupSessions = new SetupSessions();
+    const server = await createServer(deps, { adminToken: ADMIN_TOKEN, setup, setupSessions });
     await server.ready();
     const routes = routesOf(server.printRoutes({ commonPrefix: false }));
     await server.close();
@@ -152,10 +156,6 @@ describe("the page that shows it", () => {
     expect(page.status).toBe(200);
   });
 });
-
-function serverOptions(): object {
-  return {};
-}
 
 /** The routes of Fastify's drawing of its tree, as `GET /a/{b}`. */
 function routesOf(drawing: string): string[] {

@@ -335,6 +335,7 @@ describe("[69] a limit", () => {
     });
     await granted(where.api, number, "worker/a");
     await expect.poll(() => posts(where, number)).toBe(1);
+    await world.settled();
     await stories.pass(55);
     await world.settled();
     expect(posts(where, number)).toBe(1);
