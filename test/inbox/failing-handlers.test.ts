@@ -339,7 +339,8 @@ async function titlesFrom(number: number): Promise<() => Promise<string[]>> {
       end if;
       return new;
     end $$;
-    create or replace trigger log_title after insert or update on issue for each row execute function log_title()`);
+    create or replace trigger log_title after insert or update on issue for each row execute function log_title();
+    delete from title_log where number = ${number}`);
   return async () => {
     const { rows } = await pool.query<{ title: string }>(
       "select title from title_log where number = $1 order by place",

@@ -196,7 +196,12 @@ describe("row 16: ids beyond int32", () => {
     );
     await deliver(
       "issue_comment",
-      withValues(comment.payload, { "comment.id": big + 3, "comment.user.id": big + 1 }),
+      withValues(comment.payload, {
+        "issue.id": big,
+        "issue.user.id": big + 1,
+        "comment.id": big + 3,
+        "comment.user.id": big + 1,
+      }),
     );
     const label = {
       ...kept.payload,

@@ -188,9 +188,7 @@ describe("[37] removing a repository from the installation", () => {
 
 async function listed(fullName: string) {
   const { repos } = (await world.api.send("GET", "/api/v1/repos?limit=100")).body;
-  return repos.find(
-    ({ owner, name }: { owner: string; name: string }) => `${owner}/${name}` === fullName,
-  );
+  return repos.find(({ owner, name }: { owner: string; name: string }) => `${owner}/${name}` === fullName);
 }
 
 describe("[36] suspending the installation", () => {
