@@ -169,7 +169,9 @@ async function readListed(
   senderId: number | null,
 ): Promise<ListedAct | null> {
   const listed = listedAct(await readIssueEvents(client, repo, after.number), event, senderId, notBefore);
-  if (listed === null && reads.sender) {
+  // What is older than the last decision decides nothing, listed or not.
+  const isLate = notBefore !== null && event.at < notBefore;
+  if (listed === null && reads.sender && !isLate) {
     throw new Error(`"${event.action}" is not in the issue's event list yet`);
   }
   return listed;

@@ -28,8 +28,9 @@ import {
   saveRepository,
 } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
+import { followDefaultBranch } from "./follow-default-branch.ts";
 import { promiseLabel } from "./item-changes.ts";
-import { knownRepository } from "./known-repository.ts";
+import { knownRepository, makeKnown } from "./known-repository.ts";
 import { settleDelivery } from "./settle-delivery.ts";
 
 /** `installation`: the App was put on an account, taken off it, or suspended. */
@@ -111,9 +112,12 @@ export async function applyRepository(
   seq: number,
   payload: z.infer<typeof RepositoryPayload>,
 ): Promise<void> {
-  await knownRepository(deps, payload);
+  const { repository } = payload;
+  const known = await makeKnown(deps, payload);
+  if (known && payload.action === "edited") {
+    await followDefaultBranch(deps, known, repository.default_branch ?? null);
+  }
   await settleDelivery(deps, seq, async (trx) => {
-    const { repository } = payload;
     if (payload.action === "deleted") return markUninstalled(trx, { ids: [repository.id] });
     const at = repository.updated_at;
     if (at && !(await isNewDescription(trx, repository.id, at))) return;

@@ -48,6 +48,7 @@ import { takeMarker } from "./apply-comment.ts";
 import { promiseOwnLabels } from "./apply-repository-events.ts";
 import { askHuman, labelActs } from "./ask-actor.ts";
 import type { Deps } from "./deps.ts";
+import { followDefaultBranch } from "./follow-default-branch.ts";
 import { carryOut, knownIssue, knownItem } from "./issue-transitions.ts";
 
 /** After a failure that names no time. */
@@ -179,6 +180,7 @@ function nextByTime(
 async function takeLabels(deps: Deps, client: Client, repository: Repository): Promise<void> {
   const facts = await readRepository(client, repository);
   const labels = await listLabels(client, repository);
+  await followDefaultBranch(deps, repository, facts.default_branch ?? null);
   await deps.db.transaction().execute(async (trx) => {
     const [owner = repository.owner, name = repository.name] = facts.full_name.split("/");
     const identity = {

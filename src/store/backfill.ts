@@ -16,6 +16,10 @@ export interface BackfillCursor {
 /** One page, with GitHub slow, must fit in. */
 const LEASE_SECONDS = 300;
 
+/** The App may read there, and the repository's name is not another's by now. */
+const isReadable = sql`installed and current_name and exists (
+  select 1 from installation i where i.id = installation_id and i.suspended_at is null and i.removed_at is null)`;
+
 /** Leases the repository's pending backfill: answers its cursor, null at its start, or that there is nothing to do here. */
 export async function takeBackfill(
   db: Db,
@@ -24,7 +28,7 @@ export async function takeBackfill(
 ): Promise<BackfillCursor | null | "busy"> {
   const { rows } = await sql<{ cursor: BackfillCursor | null }>`
     update repository set backfiller = ${replica}, backfiller_until = db_now() + make_interval(secs => ${LEASE_SECONDS})
-    where id = ${repositoryId} and backfill_state = 'pending' and installed
+    where id = ${repositoryId} and backfill_state = 'pending' and ${isReadable}
       and (backfiller_until is null or backfiller_until < db_now())
     returning backfill_cursor as cursor`.execute(db);
   return rows[0] ? rows[0].cursor : "busy";
@@ -86,7 +90,7 @@ export async function releaseBackfill(
 /** Repositories whose backfill waits and that nobody works on. */
 export async function pendingBackfills(db: Db, limit: number): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
-    select id from repository where backfill_state = 'pending' and installed
+    select id from repository where backfill_state = 'pending' and ${isReadable}
       and (backfiller_until is null or backfiller_until < db_now())
     order by id limit ${limit}`.execute(db);
   return rows.map((row) => row.id);

@@ -196,6 +196,17 @@ export async function itemsRecordingPull(db: Db, repositoryId: number, pull: num
   return rows.map((row) => row.number);
 }
 
+/** Items not yet at their end whose base is the branch. */
+export async function itemsBasedOn(db: Db, repositoryId: number, branch: string): Promise<number[]> {
+  const { rows } = await sql<{ number: number }>`
+    select i.number from item i
+    join record r on r.repository_id = i.repository_id and r.topic = 'backlog' and r.id = 'issue-' || i.number
+    where i.repository_id = ${repositoryId} and (i.state is null or i.state = 'parked')
+      and r.tags @> array[${`baseBranch:${branch}`}]
+    order by i.number`.execute(db);
+  return rows.map((row) => row.number);
+}
+
 /** Live items whose attempts may have crossed the threshold and that nobody holds: the sweep judges each afresh. */
 export async function itemsToSweep(db: Db, limit: number, after: { repositoryId: number; number: number }) {
   const { rows } = await sql<{ repositoryId: number; number: number }>`

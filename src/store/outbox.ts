@@ -79,6 +79,9 @@ const headsItsLine = sql`not exists (
   where earlier.repository_id = o.repository_id and earlier.state = 'pending' and earlier.id < o.id
     and earlier.issue_number is not distinct from o.issue_number)`;
 
+/** Of the repository `r`: the App may write there, and its name is not another's by now. */
+const isWritable = sql`r.installed and not r.archived and r.current_name`;
+
 /** Becomes the writer of an installation with something due. Null: there is none, or others write. */
 export async function takeWriter(db: Db, writer: string): Promise<number | null> {
   const { rows } = await sql<{ id: number }>`
@@ -90,7 +93,7 @@ export async function takeWriter(db: Db, writer: string): Promise<number | null>
         and (i.paused_until is null or i.paused_until < db_now())
         and exists (
           select 1 from outbox o join repository r on r.id = o.repository_id
-          where r.installation_id = i.id and r.installed and not r.archived
+          where r.installation_id = i.id and ${isWritable}
             and o.state = 'pending' and o.next_try_at <= db_now() and ${headsItsLine})
       limit 1 for update of i skip locked)
     returning id`.execute(db);
@@ -133,7 +136,7 @@ export async function takePromise(db: Db, installationId: number, writer: string
     head as (
       select o.repository_id, o.id from outbox o
       join repository r on r.id = o.repository_id join mine on r.installation_id = mine.id
-      where o.state = 'pending' and o.next_try_at <= db_now() and r.installed and not r.archived
+      where o.state = 'pending' and o.next_try_at <= db_now() and ${isWritable}
         and ${headsItsLine}
       order by o.id limit 1 for update of o skip locked)
     update outbox set attempts = attempts + 1 from head
@@ -196,7 +199,7 @@ export async function secondsUntilPromise(db: Db): Promise<number | null> {
   const { rows } = await sql<{ seconds: number | null }>`
     select extract(epoch from min(greatest(o.next_try_at, i.paused_until, i.writer_until)) - db_now())::float8 as seconds
     from outbox o join repository r on r.id = o.repository_id join installation i on i.id = r.installation_id
-    where o.state = 'pending' and r.installed and not r.archived
+    where o.state = 'pending' and ${isWritable}
       and i.suspended_at is null and i.removed_at is null and ${headsItsLine}`.execute(db);
   return rows[0]?.seconds ?? null;
 }

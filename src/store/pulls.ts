@@ -147,7 +147,9 @@ export async function saveReview(trx: Trx, review: Selectable<PullRequestReviewT
     .onConflict((conflict) =>
       conflict
         .columns(["repository_id", "id"])
-        .doUpdateSet({ state: review.state, commit_sha: review.commit_sha }),
+        .doUpdateSet({ state: review.state, commit_sha: review.commit_sha })
+        // A dismissal is the last word; its review's own news may come later.
+        .where("pull_request_review.state", "!=", "dismissed"),
     )
     .execute();
 }

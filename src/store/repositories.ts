@@ -14,6 +14,8 @@ export interface Repository {
   readonly installed: boolean;
   readonly archived: boolean;
   readonly settings: RepositorySettings;
+  /** Whether its name is its own: another repository may have taken it, before this one's new name was heard. */
+  readonly currentName: boolean;
   /** Nothing of it is on GitHub: it was made by writing memory before an App was there. */
   readonly local: boolean;
   readonly heardAt: Date | null;
@@ -38,6 +40,7 @@ const COLUMNS = [
   "archived",
   "settings",
   "heard_at",
+  "current_name",
 ] as const;
 
 interface RepositoryRow {
@@ -50,6 +53,7 @@ interface RepositoryRow {
   archived: boolean;
   settings: object;
   heard_at: Date | null;
+  current_name: boolean;
 }
 
 const toRepository = (row: RepositoryRow): Repository => ({
@@ -63,6 +67,7 @@ const toRepository = (row: RepositoryRow): Repository => ({
   settings: settingsOf(row.settings as Partial<RepositorySettings>),
   local: row.id < 0,
   heardAt: row.heard_at,
+  currentName: row.current_name,
 });
 
 /** The repository that has this name now, any case. */
@@ -94,7 +99,14 @@ export async function saveRepository(
   const known = await findRepositoryById(trx, repository.id);
   const holder = await findRepositoryByName(trx, repository.owner, repository.name);
   if (holder && holder.id !== repository.id) {
-    await trx.updateTable("repository").set({ current_name: false }).where("id", "=", holder.id).execute();
+    // By its name too: it may be given its new one at this very moment.
+    await trx
+      .updateTable("repository")
+      .set({ current_name: false })
+      .where("id", "=", holder.id)
+      .where("owner", "=", holder.owner)
+      .where("name", "=", holder.name)
+      .execute();
   }
   const facts = {
     owner: repository.owner,

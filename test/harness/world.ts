@@ -162,7 +162,7 @@ export class World {
       union all
       select 'outbox ' || promise || ' ' || coalesce(o.error, '') from outbox o join repository r on r.id = o.repository_id
         join installation i on i.id = r.installation_id
-        where state = 'pending' and next_try_at <= db_now() and installed and not archived
+        where state = 'pending' and next_try_at <= db_now() and installed and not archived and current_name
           and suspended_at is null and coalesce(paused_until, '-infinity') <= db_now()
           and not exists (select 1 from outbox earlier where earlier.repository_id = o.repository_id
             and earlier.state = 'pending' and earlier.id < o.id
@@ -170,7 +170,8 @@ export class World {
       union all
       select 'backfill ' || name || ' ' || coalesce(backfill_error, '') from repository r
         join installation i on i.id = r.installation_id
-        where backfill_state = 'pending' and installed and suspended_at is null and backfill_error is null`);
+        where backfill_state = 'pending' and installed and current_name and suspended_at is null
+          and i.removed_at is null and backfill_error is null`);
     return rows.map(({ what }) => what).join(", ");
   }
 

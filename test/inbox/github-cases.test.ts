@@ -140,7 +140,7 @@ describe("row 13: ghosts", () => {
       "issues",
       withValues(kept.payload, { ...nobody, "issue.labels": [{ id: 1, name: "backlog" }] }),
     );
-    expect(await world.api.item(number)).toMatchObject({ author: null, admitted: false });
+    expect(await world.api.item(number)).toMatchObject({ title: "Nobody's", admitted: false });
     const comment = keepBackOne(world.github, "issue_comment.created", () =>
       repo.as("alice").comment(number, "Boo"),
     );

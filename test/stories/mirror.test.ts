@@ -387,7 +387,10 @@ describe("branches", () => {
     repo.as("alice").pushTags("v1");
     repo.as("alice").createBranch("topic/doomed");
     await world.settled();
-    const push = intercept(world, () => repo.as("alice").deleteBranch("topic/doomed"));
+    world.github.hold();
+    repo.as("alice").deleteBranch("topic/doomed");
+    const push = JSON.parse(world.github.drop().find(({ event }) => event === "push")?.payload ?? "null");
+    world.github.release();
     Object.assign(push, { deleted: false, after: push.before });
     push.ref = "refs/heads/gh-readonly-queue/main/pr-1-x";
     await world.github.deliver({ event: "push", payload: push });

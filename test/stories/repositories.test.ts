@@ -120,7 +120,7 @@ describe("renaming a repository", () => {
 });
 
 describe("the default branch", () => {
-  it("[68] changed is what new items are based on; nothing completes by itself", async () => {
+  it("[68] changed takes the items based on it along; nothing completes by itself", async () => {
     const repo = await world.repository("branches/default");
     const api = apiOf("branches/default");
     const before = await readyItem(repo);
@@ -129,7 +129,10 @@ describe("the default branch", () => {
     await world.settled();
     const after = await readyItem(repo);
     expect(await api.item(after)).toMatchObject({ baseBranch: "trunk" });
-    expect(await api.item(before)).toMatchObject({ state: null });
+    expect(await api.item(before)).toMatchObject({ baseBranch: "trunk", state: null, defects: [] });
+    repo.as("alice").merge(repo.as("alice").openPull({ head: `feat/issue-${before}`, base: "trunk" }));
+    await world.settled();
+    expect(await api.item(before)).toMatchObject({ state: "complete" });
   });
 });
 
