@@ -27,16 +27,20 @@ export const ClaimRequest = z
       .meta({ description: "Names the run that works, not the person", example: "worker/7f3a" }),
     leaseSeconds: LeaseSeconds,
     maxWaitSeconds: z
-      .int()
-      .min(0)
-      .max(0, { error: "waiting in line is not offered yet; leave it out, or 0" })
-      .optional(),
+      .int({ error: "a whole number of seconds, from 0 to 60" })
+      .min(0, { error: "at least 0" })
+      .max(60, { error: "at most 60" })
+      .optional()
+      .meta({ description: "Wait in line so long when it is contended: first in, first out" }),
     region: z
       .string()
       .regex(REGION_PATTERN, { error: "1 to 64 of the characters A-Z a-z 0-9 . _ -" })
       .optional()
       .meta({ description: "Omitted: the deployment's" }),
-    scope: z.enum(["item"], { error: 'only "item" is offered yet' }).optional(),
+    scope: z
+      .enum(["item", "subtree"])
+      .optional()
+      .meta({ description: "subtree: an epic and everything partOf it" }),
     takeover: z.boolean().optional(),
   })
   .meta({ id: "ClaimRequest" });

@@ -3,6 +3,7 @@
 import { isPoison } from "../domain/attempts.ts";
 import { isHeld } from "../domain/lease.ts";
 import { itemRef } from "../domain/record-key.ts";
+import { clearDeadLines } from "../store/claim-line.ts";
 import type { Trx } from "../store/database.ts";
 import { findItemView } from "../store/item-facts.ts";
 import { itemsToSweep } from "../store/items.ts";
@@ -30,6 +31,7 @@ export async function sweep(deps: Deps): Promise<number> {
     if (!last || batch.length < BATCH) break;
     after = last;
   }
+  await clearDeadLines(deps.db);
   const retried = await retryPromisedLabels(deps.db);
   if (parked > 0 || retried > 0) {
     deps.log.info({ parked, halfParks: retried }, "the park sweep changed something");

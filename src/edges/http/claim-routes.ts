@@ -17,6 +17,7 @@ import type { Deps } from "../../services/deps.ts";
 import { release } from "../../services/release.ts";
 import { renew } from "../../services/renew.ts";
 import { repositoryByName } from "../../services/repository-by-name.ts";
+import { deliveryOf } from "./delivery.ts";
 import { ItemParams, RecordParams, type Routes, refusals, repositoryName } from "./route-schemas.ts";
 
 /** The two addresses of a claim. */
@@ -53,9 +54,8 @@ export function claimRoutes(app: Routes, deps: Deps): void {
           response: { 200: ClaimAnswer, ...refusals },
         },
       },
-      async (request) => {
-        return claim(deps, request.caller, await targetOf(request.params), request.body);
-      },
+      async (request, reply) =>
+        claim(deps, request.caller, await targetOf(request.params), request.body, deliveryOf(reply)),
     );
     app.post(
       `${path}/renew`,
