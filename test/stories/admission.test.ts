@@ -12,8 +12,8 @@ import {
   granted,
   intercept,
   labelWrites,
-  startStories,
   type Stories,
+  startStories,
 } from "./support/stories.ts";
 
 let stories: Stories;

@@ -74,7 +74,10 @@ describe("the line", () => {
   it("answers timeout after waiting in vain, and leaves the line", async () => {
     const path = await record();
     await claim(path, "w/a", { leaseSeconds: 600 });
-    expect(await claim(path, "w/b", { maxWaitSeconds: 1 })).toMatchObject({ granted: false, reason: "timeout" });
+    expect(await claim(path, "w/b", { maxWaitSeconds: 1 })).toMatchObject({
+      granted: false,
+      reason: "timeout",
+    });
     await depth(path, 0);
   });
 
