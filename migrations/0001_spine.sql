@@ -37,6 +37,8 @@ create table repository (
   backfill_state  text not null default 'none' check (backfill_state in ('none', 'pending', 'done')),
   backfill_cursor jsonb,
   backfill_error  text,
+  -- GitHub's time of the description that is stored: an older one, delivered late, changes nothing.
+  described_at    timestamptz,
   backfiller      text,
   backfiller_until timestamptz,
   heard_at        timestamptz,
@@ -231,8 +233,15 @@ create table record_link (
   -- mem/<topic>/<id> or file/<path>; the whole key when the repository is not known.
   target          text not null,
   created_at      timestamptz not null default db_now(),
+  -- The items at both ends, if they are items: joins need numbers, not text.
+  number          integer generated always as
+    (case when topic = 'backlog' and id ~ '^issue-[1-9][0-9]{0,8}$' then substr(id, 7)::integer end) stored,
+  target_number   integer generated always as
+    (case when target ~ '^mem/backlog/issue-[1-9][0-9]{0,8}$' then substr(target, 19)::integer end) stored,
   primary key (repository_id, topic, id, relation, target_repository_id, target)
 );
+create index record_link_of_item on record_link (repository_id, number, relation) where number is not null;
+create index record_link_to_item on record_link (target_repository_id, target_number, relation) where target_number is not null;
 create index record_link_reverse on record_link (target_repository_id, target, relation);
 
 create table item (
@@ -252,6 +261,8 @@ create table item (
   state_event_at  timestamptz,
   -- Only fences above this one count as attempts (a human unparked).
   attempts_after  bigint not null default 0,
+  -- It was parked when it ended: reopening never unparks.
+  was_parked      boolean not null default false,
   park_reason     text,
   ruling_owner    text,
   question        text,
@@ -367,6 +378,7 @@ create table outbox (
 );
 create unique index outbox_promise on outbox (repository_id, promise) where state = 'pending';
 create index outbox_pending on outbox (repository_id, id) where state = 'pending';
+create index outbox_line on outbox (repository_id, issue_number, id) where state = 'pending';
 create index outbox_failed on outbox (repository_id, finished_at) where state = 'failed';
 
 -- ---------------------------------------------------------------- local repositories become GitHub's
@@ -374,15 +386,29 @@ create index outbox_failed on outbox (repository_id, finished_at) where state = 
 -- When the App is installed on a repository that so far lived only here, its records move to
 -- GitHub's id. Every table with a repository id is moved, also those of later migrations.
 create function adopt_repository(old_id bigint, new_id bigint) returns void language plpgsql as $$
-declare t text;
+declare
+  t text;
+  row_at tid;
 begin
   for t in
     select c.table_name from information_schema.columns c
     join information_schema.tables b using (table_schema, table_name)
     where c.table_schema = current_schema() and c.column_name = 'repository_id' and b.table_type = 'BASE TABLE'
   loop
-    execute format('update %I set repository_id = $1 where repository_id = $2', t) using new_id, old_id;
+    begin
+      execute format('update %I set repository_id = $1 where repository_id = $2', t) using new_id, old_id;
+    exception when unique_violation then
+      -- GitHub's repository has rows of its own (it got this name later): those stay, and ours beside them move.
+      for row_at in execute format('select ctid from %I where repository_id = $1', t) using old_id loop
+        begin
+          execute format('update %I set repository_id = $1 where ctid = $2', t) using new_id, row_at;
+        exception when unique_violation then null;
+        end;
+      end loop;
+    end;
   end loop;
-  update record_link set target_repository_id = new_id where target_repository_id = old_id;
-  delete from repository where id = old_id;
+  begin
+    update record_link set target_repository_id = new_id where target_repository_id = old_id;
+  exception when unique_violation then null;
+  end;
 end $$;

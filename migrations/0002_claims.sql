@@ -57,23 +57,24 @@ begin
     home_region = (select case when count(*) = 1 then min(substr(t, 12)) end from record r, unnest(r.tags) t
       where r.repository_id = repo and r.topic = 'backlog' and r.id = 'issue-' || num and t like 'homeRegion:%'),
     open_blockers = (select count(*) from record_link l
-      where l.repository_id = repo and l.topic = 'backlog' and l.id = 'issue-' || num and l.relation = 'blockedBy'
+      where l.repository_id = repo and l.number = num and l.relation = 'blockedBy'
         and not blocker_satisfied(l.target_repository_id, l.target)),
     parts = (select count(*) from record_link l
-      where l.target_repository_id = repo and l.target = 'mem/backlog/issue-' || num and l.relation = 'partOf'),
+      join item p on p.repository_id = l.repository_id and p.number = l.number and p.enrolled
+      where l.target_repository_id = repo and l.target_number = num and l.relation = 'partOf'
+        and not (l.repository_id = repo and l.number = num)),
     priority = coalesce((select case when count(*) = 1 and min(t) ~ '^priority:P[0-3]$' then substr(min(t), 11)::smallint end
       from record r, unnest(r.tags) t
       where r.repository_id = repo and r.topic = 'backlog' and r.id = 'issue-' || num and t like 'priority:%'), 4),
     phase = (select case when count(*) = 1 then min(substr(t, 7)) end from record r, unnest(r.tags) t
       where r.repository_id = repo and r.topic = 'backlog' and r.id = 'issue-' || num and t like 'phase:%'),
     ancestors = ancestors_of(repo, num),
-    integrates = (select min(target_number(l.target)) from record_link l
-      where l.repository_id = repo and l.topic = 'backlog' and l.id = 'issue-' || num
+    integrates = (select min(l.target_number) from record_link l
+      where l.repository_id = repo and l.number = num
         and l.relation = 'integrates' and l.target_repository_id = repo),
     threshold = (select min(substr(t, 17)::integer) from record_link l, record r, unnest(r.tags) t
-      where l.repository_id = repo and l.topic = 'backlog' and l.id = 'issue-' || num and l.relation = 'partOf'
-        and r.repository_id = l.target_repository_id and r.topic = 'backlog'
-        and 'mem/backlog/' || r.id = l.target and t ~ '^poisonThreshold:[1-9][0-9]{0,3}$')
+      where l.repository_id = repo and l.number = num and l.relation = 'partOf'
+        and r.repository_id = l.target_repository_id and r.topic = 'backlog' and r.id = 'issue-' || l.target_number and t ~ '^poisonThreshold:[1-9][0-9]{0,3}$')
   where i.repository_id = repo and i.number = num;
 end $$;
 
@@ -82,10 +83,10 @@ create function ancestors_of(repo bigint, num integer) returns integer[] languag
   with recursive up (number, depth, path) as (
     select num, 0, array[num]
     union all
-    select target_number(l.target), u.depth + 1, u.path || target_number(l.target)
-    from up u join record_link l on l.repository_id = repo and l.topic = 'backlog' and l.id = 'issue-' || u.number
+    select l.target_number, u.depth + 1, u.path || l.target_number
+    from up u join record_link l on l.repository_id = repo and l.number = u.number
       and l.relation = 'partOf' and l.target_repository_id = repo
-    where target_number(l.target) is not null and not target_number(l.target) = any (u.path) and u.depth < 20)
+    where l.target_number is not null and not l.target_number = any (u.path) and u.depth < 20)
   select coalesce(array_agg(number order by depth desc, number), '{}')
   from (select number, max(depth) as depth from up where depth > 0 group by number) as above
 $$;
@@ -95,10 +96,10 @@ create function descendants_of(repo bigint, num integer) returns setof integer l
   with recursive down (number, path) as (
     select num, array[num]
     union all
-    select item_number(l.topic, l.id), d.path || item_number(l.topic, l.id)
+    select l.number, d.path || l.number
     from down d join record_link l on l.target_repository_id = repo and l.relation = 'partOf'
-      and l.target = 'mem/backlog/issue-' || d.number and l.repository_id = repo
-    where item_number(l.topic, l.id) is not null and not item_number(l.topic, l.id) = any (d.path))
+      and l.target_number = d.number and l.repository_id = repo
+    where l.number is not null and not l.number = any (d.path))
   select distinct number from down where number <> num
 $$;
 
@@ -107,8 +108,8 @@ declare d record;
 begin
   -- In one order, so that two that complete at once do not lock each other out.
   for d in
-    select l.repository_id, item_number(l.topic, l.id) as number from record_link l
-    where l.target_repository_id = repo and l.target = 'mem/backlog/issue-' || num and l.relation = 'blockedBy'
+    select l.repository_id, l.number from record_link l
+    where l.target_repository_id = repo and l.target_number = num and l.relation = 'blockedBy'
     order by 1, 2
   loop
     if d.number is not null then perform refresh_item(d.repository_id, d.number); end if;
@@ -118,13 +119,13 @@ end $$;
 create function on_record_link() returns trigger language plpgsql as $$
 declare
   edge record := coalesce(new, old);
-  num integer := item_number(edge.topic, edge.id);
+  num integer := edge.number;
   part integer;
 begin
   if num is null or edge.relation not in ('blockedBy', 'partOf', 'integrates') then return null; end if;
   perform refresh_item(edge.repository_id, num);
   if edge.relation = 'partOf' and edge.target_repository_id = edge.repository_id then
-    perform refresh_item(edge.repository_id, target_number(edge.target));
+    perform refresh_item(edge.repository_id, edge.target_number);
     for part in select * from descendants_of(edge.repository_id, num) order by 1 loop
       perform refresh_item(edge.repository_id, part);
     end loop;
@@ -141,6 +142,18 @@ begin
 end $$;
 create trigger item_state_kept after update of state on item
   for each row when (old.state is distinct from new.state) execute function on_item_state();
+
+-- What it is part of counts it, or no longer does.
+create function on_item_enrolled() returns trigger language plpgsql as $$
+declare epic integer;
+begin
+  foreach epic in array coalesce(new.ancestors, '{}') loop
+    perform refresh_item(new.repository_id, epic);
+  end loop;
+  return null;
+end $$;
+create trigger item_enrolled_kept after update of enrolled on item
+  for each row when (old.enrolled is distinct from new.enrolled) execute function on_item_enrolled();
 
 create function on_item_insert() returns trigger language plpgsql as $$
 begin
@@ -168,8 +181,8 @@ begin
   perform refresh_item(new.repository_id, num);
   perform refresh_dependents(new.repository_id, num);
   for part in
-    select item_number(l.topic, l.id) from record_link l where l.target_repository_id = new.repository_id
-      and l.relation = 'partOf' and l.target = 'mem/backlog/issue-' || num and l.repository_id = new.repository_id
+    select l.number from record_link l where l.target_repository_id = new.repository_id
+      and l.relation = 'partOf' and l.target_number = num and l.repository_id = new.repository_id
     order by 1
   loop
     if part is not null then perform refresh_item(new.repository_id, part); end if;
@@ -250,6 +263,14 @@ create function held(repo bigint, num integer, moment timestamptz) returns times
     and c.id = 'issue-' || num and c.live and c.lease_expires_at > moment
 $$;
 
+-- Whether an epic's fan-out, its integration item aside, is incomplete or being worked.
+create function fan_out_open(repo bigint, epic integer, integration integer, moment timestamptz)
+returns boolean language sql stable as $$
+  select exists (select 1 from descendants_of(repo, epic) d join item p on p.repository_id = repo and p.number = d
+    where p.number <> integration and p.parts = 0
+      and (p.state is null or p.state = 'parked' or held(repo, p.number, moment) is not null))
+$$;
+
 -- The verdict on claiming an item; null reason: it is free. It repeats domain/why-not.ts, and a property test
 -- shows that both always agree. `ahead` says whether others wait in line before the caller.
 create type claim_verdict as (reason text, retry_at timestamptz, blockers integer[]);
@@ -276,9 +297,9 @@ begin
   if not i.admitted then return row('not_admitted', null, null)::claim_verdict; end if;
   if i.open_blockers > 0 then
     return row('blocked', null, array(
-      select target_number(l.target) from record_link l
-      where l.repository_id = repo and l.topic = 'backlog' and l.id = 'issue-' || num and l.relation = 'blockedBy'
-        and l.target_repository_id = repo and target_number(l.target) is not null
+      select l.target_number from record_link l
+      where l.repository_id = repo and l.number = num and l.relation = 'blockedBy'
+        and l.target_repository_id = repo and l.target_number is not null
         and not blocker_satisfied(l.target_repository_id, l.target)
       order by l.created_at, l.target))::claim_verdict;
   end if;
@@ -310,10 +331,7 @@ begin
   end if;
   if i.integrates is not null then
     -- An integration item: its whole fan-out is complete, and nobody works on it.
-    if exists (select 1 from descendants_of(repo, i.integrates) d join item p
-        on p.repository_id = repo and p.number = d
-        where p.number <> num and p.parts = 0 and (p.state is null or p.state = 'parked'
-          or held(repo, p.number, moment) is not null)) then
+    if fan_out_open(repo, i.integrates, num, moment) then
       return row('not_quiesced', null, null)::claim_verdict;
     end if;
   end if;

@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import type { Logger } from "pino";
 import type { Config } from "./config.ts";
-import { createServer } from "./edges/http/server.ts";
+import { createServer, type Server } from "./edges/http/server.ts";
 import { SetupSessions } from "./edges/http/setup-session.ts";
 import { startJobs } from "./edges/jobs/runner.ts";
 import { createWake } from "./edges/jobs/wake.ts";
@@ -37,7 +37,15 @@ export interface App {
 const POOL_SIZE = 24;
 const TICK_MS = 15_000;
 /** SIGTERM must be over in ten seconds. */
-const STOP_JOBS_MS = 6_000;
+const STOP_REQUESTS_MS = 3_000;
+const STOP_JOBS_MS = 5_000;
+
+/** Requests under way are answered; those that hang are cut off. */
+async function closeServer(server: Server): Promise<void> {
+  const cut = setTimeout(() => server.server.closeAllConnections(), STOP_REQUESTS_MS);
+  await server.close();
+  clearTimeout(cut);
+}
 
 export async function startApp({ config, databaseUrl, adminToken, version, log }: AppOptions): Promise<App> {
   // Only what it says: pg hangs the client on the error, and with it the password.
@@ -89,7 +97,7 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
       setupLink: config.app ? null : `${address}/setup?code=${setupSessions.issueCode()}`,
       stop: async () => {
         await line.stop();
-        await server.close();
+        await closeServer(server);
         await listener.stop();
         await jobs.stop(STOP_JOBS_MS);
         await database.close();

@@ -46,7 +46,13 @@ type Env = Readonly<Record<string, string | undefined>>;
 /** Reads `.env`, if there is one, and the environment, which wins. Throws `ConfigError`. */
 export function loadConfig(): Config {
   const envFile = resolve(".env");
-  if (existsSync(envFile)) process.loadEnvFile(envFile);
+  if (existsSync(envFile)) {
+    try {
+      process.loadEnvFile(envFile);
+    } catch (error) {
+      throw new ConfigError([`.env cannot be read: ${(error as Error).message}`]);
+    }
+  }
   return parseConfig(process.env, { envFile, isTerminal: process.stdout.isTTY === true, readFile });
 }
 

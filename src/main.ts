@@ -52,13 +52,34 @@ async function stopRequested(postgres: EmbeddedPostgres | null): Promise<void> {
   await (died ? Promise.race([signal, died]) : signal);
 }
 
+/** What the operating system or PostgreSQL said, and what to do about it; null when it is something else. */
+function causeOf(error: unknown): string | null {
+  const { code, port, address, syscall, message } = error as NodeJS.ErrnoException & {
+    port?: number;
+    address?: string;
+  };
+  if (syscall === "listen") {
+    if (code === "EADDRINUSE")
+      return `Port ${port} is taken: stop what listens there, or set PORT to another one.`;
+    if (code === "EACCES") return `Port ${port} needs more rights: set PORT to one above 1023.`;
+    return `Leasehold cannot listen on ${address ?? "HOST"} (${code}): set HOST to an address of this machine.`;
+  }
+  // 28: password or user; 3D: no such database; 08 and the network's own: not reachable.
+  if (/^(28...|3D...|08...|57P03|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|ECONNRESET)$/.test(code ?? "")) {
+    return `PostgreSQL cannot be reached (${message || code}): check DATABASE_URL, or unset it to use the embedded one.`;
+  }
+  if (/^(ENOTDIR|EEXIST|EACCES|EPERM|EROFS|ENOENT)$/.test(code ?? "")) {
+    return `${message}: set DATA_DIR to a folder that this user may write to.`;
+  }
+  return null;
+}
+
 /** What went wrong, for a person, without a stack where the cause is known. */
 function complain(error: unknown): void {
   const known = error instanceof ConfigError || error instanceof EmbeddedPostgresError;
-  const { code, port } = error as { code?: string; port?: number };
-  if (code === "EADDRINUSE") {
-    process.stderr.write(`Port ${port} is taken: stop what listens there, or set PORT to another one.\n`);
-  } else if (known) process.stderr.write(`${error.message}\n`);
+  const cause = causeOf(error);
+  if (cause !== null) process.stderr.write(`${cause}\n`);
+  else if (known) process.stderr.write(`${error.message}\n`);
   else process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
   process.exitCode = 1;
 }

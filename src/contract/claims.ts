@@ -4,6 +4,7 @@ import { z } from "zod";
 import { OWNER_PATTERN } from "../domain/owner.ts";
 import { REGION_PATTERN } from "../domain/region.ts";
 import { PHASES, PRIORITIES } from "../domain/tags.ts";
+import { text } from "./text.ts";
 
 export const FencingToken = z
   .int({ error: "a fencing token is a whole number, as the grant answered it" })
@@ -14,17 +15,27 @@ export const FencingToken = z
     example: 41,
   });
 
+// Not `z.int()`: that refuses what is too big to count with, and more than the maximum is capped.
+const LEASE_RULE = { error: "a whole number of seconds, at least 1" };
 const LeaseSeconds = z
-  .int({ error: "a whole number of seconds, at least 1" })
-  .min(1, { error: "at least 1 second" })
+  .number(LEASE_RULE)
+  .min(1, LEASE_RULE)
+  .refine(Number.isInteger, LEASE_RULE)
   .optional()
-  .meta({ description: "Omitted: the default. More than the maximum is capped.", example: 900 });
+  .meta({
+    type: "integer",
+    description: "Omitted: the default. More than the maximum is capped.",
+    example: 900,
+  });
+
+export const OWNER_RULE = "1 to 128 of the characters A-Z a-z 0-9 . _ : @ / + -";
+export const REGION_RULE = "1 to 64 of the characters A-Z a-z 0-9 . _ -";
 
 export const ClaimRequest = z
   .strictObject({
     owner: z
       .string()
-      .regex(OWNER_PATTERN, { error: "1 to 128 of the characters A-Z a-z 0-9 . _ : @ / + -" })
+      .regex(OWNER_PATTERN, { error: OWNER_RULE })
       .meta({ description: "Names the run that works, not the person", example: "worker/7f3a" }),
     leaseSeconds: LeaseSeconds,
     maxWaitSeconds: z
@@ -35,7 +46,7 @@ export const ClaimRequest = z
       .meta({ description: "Wait in line so long when it is contended: first in, first out" }),
     region: z
       .string()
-      .regex(REGION_PATTERN, { error: "1 to 64 of the characters A-Z a-z 0-9 . _ -" })
+      .regex(REGION_PATTERN, { error: REGION_RULE })
       .optional()
       .meta({ description: "Omitted: the deployment's" }),
     scope: z
@@ -164,7 +175,7 @@ export const RenewAnswer = z.union([
 export type RenewAnswer = z.infer<typeof RenewAnswer>;
 
 export const ReleaseRequest = z
-  .strictObject({ fencingToken: FencingToken, note: z.string().max(20_000).optional() })
+  .strictObject({ fencingToken: FencingToken, note: text(20_000).optional() })
   .meta({ id: "ReleaseRequest" });
 
 export const ReleaseAnswer = z.union([

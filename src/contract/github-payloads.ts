@@ -89,6 +89,7 @@ export const GitHubRepository = z.object({
   default_branch: z.string().nullish(),
   archived: z.boolean().nullish(),
   html_url: z.string().nullish(),
+  updated_at: date.nullish().catch(null),
   owner: z.object({ login: z.string().nullish(), id: id.nullish() }).nullish(),
 });
 export type GitHubRepository = z.infer<typeof GitHubRepository>;

@@ -1,7 +1,11 @@
 /** The backlog over HTTP: the names of api.md. */
 
 import { z } from "zod";
+import { OWNER_PATTERN } from "../domain/owner.ts";
+import { REGION_PATTERN } from "../domain/region.ts";
 import { PHASES, PRIORITIES } from "../domain/tags.ts";
+import { OWNER_RULE, REGION_RULE } from "./claims.ts";
+import { MAX_INT32, pageLimit, text, wholeNumber } from "./text.ts";
 
 const time = z.iso.datetime({ precision: 3 });
 
@@ -61,22 +65,16 @@ export const ItemBody = z
   .meta({ id: "Item" });
 export type ItemBody = z.infer<typeof ItemBody>;
 
-const limit = (standard: number) =>
-  z.coerce
-    .number({ error: "a whole number from 1 to 100" })
-    .int()
-    .min(1, { error: "at least 1" })
-    .max(100, { error: "at most 100" })
-    .default(standard);
+const epic = wholeNumber(1, MAX_INT32).optional();
 
 export const ItemsQuery = z.strictObject({
   role: z.enum(["queue", "work", "review", "blocked", "terminal"]).optional(),
   state: z.enum(["live", "complete", "parked", "cancelled"]).optional(),
-  tag: z.string().min(1).max(200).optional(),
-  epic: z.coerce.number().int().positive().optional(),
-  q: z.string().min(1).max(200).optional().meta({ description: "Part of the title, any case" }),
+  tag: text(200).min(1).optional(),
+  epic,
+  q: text(200).min(1).optional().meta({ description: "Part of the title, any case" }),
   cursor: z.string().max(200).optional(),
-  limit: limit(50),
+  limit: pageLimit(50),
 });
 export type ItemsQuery = z.infer<typeof ItemsQuery>;
 
@@ -85,10 +83,10 @@ export const ItemsAnswer = z
   .meta({ id: "Items" });
 
 export const ReadyQuery = z.strictObject({
-  limit: limit(20),
-  epic: z.coerce.number().int().positive().optional(),
-  region: z.string().max(64).optional(),
-  owner: z.string().max(128).optional(),
+  limit: pageLimit(20),
+  epic,
+  region: z.string().regex(REGION_PATTERN, { error: REGION_RULE }).optional(),
+  owner: z.string().regex(OWNER_PATTERN, { error: OWNER_RULE }).optional(),
 });
 export type ReadyQuery = z.infer<typeof ReadyQuery>;
 

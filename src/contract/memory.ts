@@ -1,17 +1,8 @@
 /** Memory over HTTP: the names of api.md. */
 
 import { z } from "zod";
-import { cleanText } from "../domain/clean-text.ts";
 import { RECORD_ID_PATTERN, TOPIC_PATTERN } from "../domain/record-key.ts";
-
-/** Text that PostgreSQL can hold: no NUL, no half of a surrogate pair. */
-const text = (max: number) =>
-  z
-    .string()
-    .max(max, { error: `at most ${max} characters` })
-    .refine((value) => cleanText(value) === value, {
-      error: "holds a NUL character or half a surrogate pair",
-    });
+import { text, wholeNumber } from "./text.ts";
 
 export const KINDS = ["Note", "Decision", "Gotcha", "Convention", "Glossary", "Handoff", "Report"] as const;
 
@@ -29,7 +20,17 @@ const Tags = z.array(Tag).max(200);
 const Relation = z
   .string()
   .regex(/^[A-Za-z][A-Za-z0-9]{0,63}$/, { error: "a relation is a word, such as blockedBy" });
-const Links = z.record(Relation, z.array(text(1200).min(1)).max(500));
+/** An index holds the key, and takes no more than about this many bytes. */
+const MAX_KEY_BYTES = 1200;
+const LinkKey = text(MAX_KEY_BYTES)
+  .min(1)
+  .refine((key) => Buffer.byteLength(key) <= MAX_KEY_BYTES, { error: `at most ${MAX_KEY_BYTES} bytes` });
+const MAX_LINKS = 1000;
+const Links = z
+  .record(Relation, z.array(LinkKey))
+  .refine((links) => Object.values(links).flat().length <= MAX_LINKS, {
+    error: `at most ${MAX_LINKS} links at a time`,
+  });
 
 const scalars = {
   title: text(1000).nullable().optional(),
@@ -86,11 +87,7 @@ export const RecallAnswer = z.union([RecordAnswer, NoRecord]);
 export type RecallAnswer = z.infer<typeof RecallAnswer>;
 
 export const ForgetQuery = z.strictObject({
-  lapseSeconds: z.coerce
-    .number({ error: "a whole number of seconds" })
-    .int()
-    .min(0)
-    .max(31_536_000)
+  lapseSeconds: wholeNumber(0, 31_536_000)
     .optional()
     .meta({ description: "Let the record lapse after so many seconds instead of forgetting it now" }),
 });

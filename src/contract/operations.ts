@@ -1,15 +1,11 @@
 /** Repositories and health over HTTP: the names of api.md. */
 
 import { z } from "zod";
+import { pageLimit } from "./text.ts";
 
 export const ReposQuery = z.strictObject({
   cursor: z.string().max(200).optional(),
-  limit: z.coerce
-    .number({ error: "a whole number from 1 to 100" })
-    .int()
-    .min(1, { error: "at least 1" })
-    .max(100, { error: "at most 100" })
-    .default(50),
+  limit: pageLimit(50),
 });
 
 export const ReposAnswer = z

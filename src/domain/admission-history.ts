@@ -7,6 +7,8 @@ export interface LabelEvent {
   readonly action: "labeled" | "unlabeled";
   readonly login: string | null;
   readonly human: boolean;
+  /** GitHub's time. */
+  readonly at: Date;
 }
 
 export interface HistoryFacts {

@@ -1,3 +1,5 @@
+import { MAX_NUMBER } from "./record-key.ts";
+
 /** The default type of a working branch (protocol, section 7). */
 const DEFAULT_TYPE = "feat";
 
@@ -24,7 +26,7 @@ const WORKING_BRANCH_PATTERN =
  * @throws RangeError when the number is not an issue's.
  */
 export function workingBranch(item: { number: number; type: string; epicBranch?: string | null }): string {
-  if (!Number.isSafeInteger(item.number) || item.number < 1) {
+  if (!Number.isSafeInteger(item.number) || item.number < 1 || item.number > MAX_NUMBER) {
     throw new RangeError(`not the number of an issue: ${item.number}`);
   }
   const { epicBranch } = item;
@@ -43,5 +45,5 @@ export function itemOfBranch(branch: string): { number: number } | null {
   const digits = WORKING_BRANCH_PATTERN.exec(branch)?.groups?.number;
   if (digits === undefined) return null;
   const number = Number(digits);
-  return Number.isSafeInteger(number) ? { number } : null;
+  return number <= MAX_NUMBER ? { number } : null;
 }

@@ -10,6 +10,7 @@
 import { cleanText } from "./clean-text.ts";
 import { type ProseLine, proseOf } from "./markdown-prose.ts";
 import { endOfMatch, matchAt } from "./match-at.ts";
+import { MAX_NUMBER } from "./record-key.ts";
 
 export interface ReferenceRepo {
   readonly owner: string;
@@ -191,7 +192,7 @@ function targetAt(text: string, start: number, address: Address): Target | null 
   const { host = address.host, path = address.path, kind = "issues" } = match.groups ?? {};
   if (host.toLowerCase() !== address.host || path.toLowerCase() !== address.path) return null;
   const number = Number(match.groups?.number);
-  if (!Number.isSafeInteger(number)) return null;
+  if (!(number <= MAX_NUMBER)) return null;
   return {
     number,
     kind: kind.toLowerCase() === "pull" ? "pull" : "issues",

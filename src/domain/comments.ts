@@ -61,7 +61,7 @@ const quoted = (note: string | null): string =>
   note === null || note.trim() === ""
     ? ""
     : `\n\n${neutralise(note)
-        .split("\n")
+        .split(/\r\n|\r|\n/) // Markdown ends a line at a lone CR too; unquoted, the rest would be our own voice
         .map((line) => `> ${line}`)
         .join("\n")}`;
 
@@ -80,7 +80,7 @@ export const completedComment = (
   fitComment(
     outcomeMarker(outcome, "complete"),
     "pull" in by
-      ? `Completed by pull request #${by.pull}, merged into \`${by.base}\`.`
+      ? `Completed by pull request #${by.pull}, merged into \`${neutralise(by.base)}\`.`
       : `Completed: closed by ${neutralise(`@${by.human}`)}.`,
   );
 

@@ -39,14 +39,20 @@ export interface ReadsNeeded {
   readonly sender: boolean;
   /** The author's rights: the issue becomes an item. */
   readonly author: boolean;
-  /** The issue's event list, to see whether a person's token was used through an app. */
+  /** The issue's event list, to see whether a person's token was used through an app, and what was done since. */
   readonly events: boolean;
   /** Pull requests that name the issue: GitHub closes on a merge in the merger's name. */
   readonly pulls: boolean;
 }
 
-const wantsItem = (issue: KnownIssue, settings: RepositorySettings): boolean =>
-  issue.open && (settings.enrollAll || hasLabel(issue.labels, settings.labels.backlog));
+const wanted = (issue: KnownIssue, settings: RepositorySettings): boolean =>
+  settings.enrollAll || hasLabel(issue.labels, settings.labels.backlog);
+
+/** The issue is no longer there: nothing begins on it, and nothing can be written to it. */
+const isGone = (event: IssueEvent): boolean => event.action === "deleted" || event.action === "transferred";
+
+const wantsItem = (event: IssueEvent, issue: KnownIssue, settings: RepositorySettings): boolean =>
+  issue.open && !isGone(event) && wanted(issue, settings);
 
 const isLabelEvent = (event: IssueEvent, action: "labeled" | "unlabeled", name: string): boolean =>
   event.action === action && event.label !== null && sameLabel(event.label, name);
@@ -60,15 +66,16 @@ export function readsNeeded(
 ): ReadsNeeded {
   const { gate, stale } = settings.labels;
   if (item === null)
-    return { sender: false, author: wantsItem(issue, settings), events: false, pulls: false };
+    return { sender: false, author: wantsItem(event, issue, settings), events: false, pulls: false };
   const removal = isLabelEvent(event, "unlabeled", gate) || isLabelEvent(event, "unlabeled", stale);
   const closed = event.action === "closed";
   const edited = event.action === "edited" && event.bodyChanged && item.admitted;
   const parks = isLabelEvent(event, "labeled", stale);
+  const withdraws = isLabelEvent(event, "labeled", gate) && item.admitted;
   return {
     sender: removal || closed || edited || parks,
     author: false,
-    events: removal || closed || parks,
+    events: removal || closed || parks || withdraws,
     pulls: closed,
   };
 }
@@ -79,6 +86,7 @@ export interface IssueFacts {
   readonly item: KnownItem | null;
   readonly settings: RepositorySettings;
   readonly actor: { readonly login: string; readonly human: boolean };
+  /** Who vouches for an issue that becomes an item. */
   readonly author: { readonly login: string | null; readonly human: boolean };
   /** GitHub closed the issue because a pull request naming it merged into another branch than the item's. */
   readonly closedByWrongMerge: boolean;
@@ -100,8 +108,8 @@ export type Transition =
 
 /** The plan for one event. Doing it twice, or late, changes nothing more. */
 export function transitionsOf(facts: IssueFacts): Transition[] {
-  const { item, issue, settings } = facts;
-  if (item === null) return wantsItem(issue, settings) ? enrol(facts) : [];
+  const { event, item, issue, settings } = facts;
+  if (item === null) return wantsItem(event, issue, settings) ? enrol(facts) : [];
   return [
     ...enrolment(item, facts),
     ...admission(item, facts),
@@ -120,8 +128,8 @@ function enrol({ issue, settings, author }: IssueFacts): Transition[] {
 
 function enrolment(item: KnownItem, { issue, settings }: IssueFacts): Transition[] {
   const plan: Transition[] = [];
-  const wanted = settings.enrollAll || hasLabel(issue.labels, settings.labels.backlog);
-  if (wanted !== item.enrolled) plan.push({ kind: "enrolled", enrolled: wanted });
+  const enrolled = wanted(issue, settings);
+  if (enrolled !== item.enrolled) plan.push({ kind: "enrolled", enrolled });
   const asked = prioritiesOfLabels(issue.labels);
   const values = asked.length > 0 ? asked : [settings.defaults.priority];
   if (values.join() !== [...item.priorities].sort().join()) plan.push({ kind: "priorities", values });
@@ -132,22 +140,27 @@ function admission(item: KnownItem, facts: IssueFacts): Transition[] {
   const { event, issue, settings, actor } = facts;
   const { gate } = settings.labels;
   const late = event.at < item.admissionAt;
-  const restore: Transition[] = [{ kind: "add_label", label: gate }];
+  const shows = hasLabel(issue.labels, gate);
+  // An issue that is no item keeps what people do to its labels.
+  const isKept = wanted(issue, settings) && !isGone(event);
+  const restore: Transition[] = isKept && !shows ? [{ kind: "add_label", label: gate }] : [];
 
   if (isLabelEvent(event, "labeled", gate)) {
-    return item.admitted && !late ? [{ kind: "withdraw", why: `${gate} was added by @${actor.login}` }] : [];
+    if (!item.admitted || late) return [];
+    const why = `${gate} was added by @${actor.login}`;
+    return [{ kind: "withdraw", why }, ...restore];
   }
   if (isLabelEvent(event, "unlabeled", gate)) {
     if (item.admitted || late) return [];
-    if (actor.human) return hasLabel(issue.labels, gate) ? [] : [{ kind: "admit", by: actor.login }];
-    return [...restore, { kind: "agent_removed_label", label: gate, by: actor.login }];
+    if (actor.human) return shows ? [] : [{ kind: "admit", by: actor.login }];
+    return isKept ? [...restore, { kind: "agent_removed_label", label: gate, by: actor.login }] : [];
   }
   if (event.action === "edited" && event.bodyChanged && item.admitted && !actor.human && !late) {
     return [{ kind: "withdraw", why: `@${actor.login}, without triage rights, edited the body` }, ...restore];
   }
   // Fails closed: an item that is not admitted shows it, whatever took the label away (a deleted label, say).
-  const shows = hasLabel(issue.labels, gate);
-  return !item.admitted && !shows && issue.open && item.state === null ? restore : [];
+  const isOver = item.state === "complete" || item.state === "cancelled";
+  return !item.admitted && issue.open && (!isOver || event.action === "reopened") ? restore : [];
 }
 
 function parking(item: KnownItem, { event, issue, settings, actor }: IssueFacts): Transition[] {
@@ -155,16 +168,17 @@ function parking(item: KnownItem, { event, issue, settings, actor }: IssueFacts)
   const late = item.stateEventAt !== null && event.at < item.stateEventAt;
   if (isLabelEvent(event, "labeled", stale)) {
     // Other tools use the name: only a human's label parks.
-    const parks = item.state === null && actor.human && hasLabel(issue.labels, stale) && !late;
-    return parks ? [{ kind: "park", by: actor.login }] : [];
+    return item.state === null && actor.human && !late ? [{ kind: "park", by: actor.login }] : [];
   }
   if (isLabelEvent(event, "unlabeled", stale) && item.state === "parked" && !late) {
     if (actor.human) return hasLabel(issue.labels, stale) ? [] : [{ kind: "unpark", by: actor.login }];
-    return [
-      { kind: "add_label", label: stale },
-      { kind: "agent_removed_label", label: stale, by: actor.login },
-    ];
+    const record: Transition = { kind: "agent_removed_label", label: stale, by: actor.login };
+    return hasLabel(issue.labels, stale) ? [record] : [{ kind: "add_label", label: stale }, record];
   }
+  // Whoever deletes a label's definition takes it off every issue, and rules on none of them.
+  const isDeleted = event.action === "unlabeled" && event.label === null;
+  if (isDeleted && item.state === "parked" && !hasLabel(issue.labels, stale))
+    return [{ kind: "add_label", label: stale }];
   return [];
 }
 
@@ -174,13 +188,14 @@ function ending(item: KnownItem, { event, issue, actor, closedByWrongMerge }: Is
     const ended = item.state === "complete" || item.state === "cancelled";
     return ended ? [{ kind: "reopen", by: actor.login }] : [];
   }
-  if (event.action === "deleted" || event.action === "transferred") {
+  if (isGone(event)) {
     return item.state === "complete" || item.state === "cancelled"
       ? []
       : [{ kind: "cancel", by: actor.login }];
   }
   if (event.action !== "closed" || issue.open || !actor.human || closedByWrongMerge) return [];
-  if (item.state === "complete" || item.state === "cancelled") return [];
   const completed = issue.stateReason === "completed" || issue.stateReason === null;
+  // A closed issue may be closed again, for another reason.
+  if (late || item.state === (completed ? "complete" : "cancelled")) return [];
   return [{ kind: completed ? "complete" : "cancel", by: actor.login }];
 }

@@ -1,4 +1,5 @@
 import { isOwner } from "./owner.ts";
+import { numberOfItemId } from "./record-key.ts";
 import { isRegion } from "./region.ts";
 
 /** Says on the issue that a claim was granted. One per attempt (protocol, section 4). */
@@ -119,7 +120,7 @@ function printFields(marker: Marker): string {
 }
 
 function parseItem(item: string): number | null {
-  return item.startsWith("issue-") ? parsePositive(item.slice("issue-".length)) : null;
+  return numberOfItemId(item);
 }
 
 /** No sign, no exponent, no leading zero (`041` would be a second spelling of 41), no lost digits. */

@@ -1,5 +1,6 @@
 /** The ready set and its verdict (protocol 6), from the facts of every live item. */
 
+import { isOpen } from "./blockers.ts";
 import type { Defect } from "./defects.ts";
 import { priorityRank } from "./tags.ts";
 import { type Asker, type ItemFacts, type Reason, reasonsAgainst } from "./why-not.ts";
@@ -63,18 +64,21 @@ export function readySet(items: readonly ItemFacts[], defects: readonly Defect[]
   const waiting: { number: number; reasons: ReadyReason[] }[] = [];
   const inFlight: { number: number; leaseExpiresAt: Date; isHeld: boolean }[] = [];
   const awaitingAdmission: number[] = [];
+  const resting: Judged[] = [];
   for (const item of [...live].sort(byUrgency)) {
     const reasons = whyNotReady(item, defects, asker);
     if (reasons.length === 0) ready.push(item);
     else if (item.claim !== null && reasons.some(({ reason }) => reason === "contended")) {
       inFlight.push({ number: item.number, leaseExpiresAt: item.claim.leaseExpiresAt, isHeld: true });
-    } else if (reasons.some(({ reason }) => reason === "not_admitted")) awaitingAdmission.push(item.number);
-    else waiting.push({ number: item.number, reasons });
+    } else {
+      resting.push({ item, reasons });
+      if (reasons.some(({ reason }) => reason === "not_admitted")) awaitingAdmission.push(item.number);
+      else waiting.push({ number: item.number, reasons });
+    }
   }
   const parked = enrolled.filter((item) => item.state === "parked").map((item) => item.number);
-  const moving = new Set([...inFlight.map(({ number }) => number), ...awaitingAdmission]);
   return {
-    verdict: verdictOf({ ready: ready.length, pending: live.length, waiting, moving }),
+    verdict: verdictOf({ ready: ready.length, pending: live.length, resting, inFlight }),
     pending: live.length,
     ready,
     waiting,
@@ -84,6 +88,12 @@ export function readySet(items: readonly ItemFacts[], defects: readonly Defect[]
   };
 }
 
+/** An item that nobody works on and nobody may claim. */
+interface Judged {
+  readonly item: ItemFacts;
+  readonly reasons: readonly ReadyReason[];
+}
+
 /**
  * `waiting` when everything pending is in flight, waits for a human's admission, or hangs (through any
  * number of blockers) on something that does; `alarm` when something starves.
@@ -91,31 +101,36 @@ export function readySet(items: readonly ItemFacts[], defects: readonly Defect[]
 function verdictOf(facts: {
   ready: number;
   pending: number;
-  waiting: readonly { number: number; reasons: readonly ReadyReason[] }[];
-  moving: ReadonlySet<number>;
+  resting: readonly Judged[];
+  inFlight: readonly { number: number }[];
 }): Verdict {
   if (facts.ready > 0) return "ready";
   if (facts.pending === 0) return "idle";
-  const moving = new Set(facts.moving);
-  // An item becomes "moving" when all it hangs on moves; repeat until nothing changes, so cycles never do.
-  let left = facts.waiting;
-  for (;;) {
-    const still = left.filter((entry) => !entry.reasons.every((reason) => moves(reason, moving)));
+  const moving = new Set(facts.inFlight.map(({ number }) => number));
+  // An item moves when all it hangs on moves; repeat until nothing changes, so cycles never do.
+  for (let left = facts.resting; ; ) {
+    const still = left.filter((judged) => {
+      if (!judged.reasons.every((reason) => moves(reason, judged.item, moving))) return true;
+      moving.add(judged.item.number);
+      return false;
+    });
     if (still.length === 0) return "waiting";
     if (still.length === left.length) return "alarm";
-    for (const entry of left) if (!still.includes(entry)) moving.add(entry.number);
     left = still;
   }
 }
 
-function moves(reason: ReadyReason, moving: ReadonlySet<number>): boolean {
+function moves(reason: ReadyReason, item: ItemFacts, moving: ReadonlySet<number>): boolean {
   switch (reason.reason) {
     case "foreign_region":
       return true; // claimable elsewhere
+    case "not_admitted":
+      return true; // a human's turn; what else holds the item up is judged by itself
     case "grouping":
-      return true; // moves with its parts, each of which is judged itself
+      return moving.size > 0; // moves with its parts, each of which is judged itself; never alone
     case "blocked":
-      return (reason.on ?? []).length > 0 && (reason.on ?? []).every((number) => moving.has(number));
+      // Of a blocker in another repository nobody here knows whether it moves.
+      return item.blockers.filter(isOpen).every(({ number }) => number !== null && moving.has(number));
     default:
       return false;
   }

@@ -27,6 +27,9 @@ export const RECORD_ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 const FILE_PATTERN = /^file\/(?!\/)[^\0]{1,1024}$/;
 const LOCAL_TARGET = /^mem\/([^/]+)\/([^/]+)$/;
 
+/** Numbers of issues and pull requests fit PostgreSQL's integer; what is written as a larger one is none. */
+export const MAX_NUMBER = 2_147_483_647;
+
 /** The record id of an issue's item: `issue-7`. */
 export const itemId = (number: number): string => `issue-${number}`;
 
@@ -34,7 +37,7 @@ export const itemId = (number: number): string => `issue-${number}`;
 export function numberOfItemId(id: string): number | null {
   const match = /^issue-([1-9][0-9]{0,9})$/.exec(id);
   const number = match ? Number(match[1]) : 0;
-  return number >= 1 && number <= 2_147_483_647 ? number : null;
+  return number >= 1 && number <= MAX_NUMBER ? number : null;
 }
 
 export const itemRef = (repositoryId: number, number: number): RecordRef => ({

@@ -5,6 +5,7 @@
  */
 
 import { request } from "@octokit/request";
+import { RequestError } from "@octokit/request-error";
 import type { Logger } from "pino";
 import { Probot, ProbotOctokit } from "probot";
 import { failureOf } from "./failure.ts";
@@ -32,12 +33,21 @@ type Connected = { readonly app: AppCredentials; readonly probot: Probot };
 export type RegisterHandlers = (probot: Probot) => void;
 
 const TIMEOUT_MS = 20_000;
+const CHECK_MS = 30_000;
+
+export type Check =
+  | { readonly status: "unconfigured" }
+  | { readonly status: "connected"; readonly slug: string | null }
+  | { readonly status: "unreachable"; readonly detail: string };
 
 /** Where Leasehold and GitHub meet. `app` is null until credentials are known. */
 export class GitHubConnection {
   readonly #options: ConnectionOptions;
+  readonly #stopping = new AbortController();
   #register: RegisterHandlers = () => {};
   #connected: Connected | null = null;
+  #checked: { readonly app: AppCredentials; readonly at: number; readonly answer: Promise<Check> } | null =
+    null;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -68,11 +78,17 @@ export class GitHubConnection {
       privateKey: app.privateKey,
       secret: app.webhookSecrets[0] ?? "",
       baseUrl,
-      log: log.child({ part: "probot" }, { level: log.isLevelEnabled("info") ? "info" : log.level }),
-      Octokit: octokitFor(this.#options),
+      // It logs every failed try as an error, and whole events below that; the inbox says what became of each.
+      log: log.child({ part: "probot" }, { level: "fatal" }),
+      Octokit: octokitFor(this.#options, this.#stopping.signal),
     });
     this.#register(probot);
     this.#connected = { app, probot };
+  }
+
+  /** Cuts off every request under way, and all to come: the process ends. */
+  stop(): void {
+    this.#stopping.abort();
   }
 
   /** A client that acts for an installation. Throws when no App is configured. */
@@ -87,26 +103,48 @@ export class GitHubConnection {
     return (await this.#connected.probot.auth()) as Client;
   }
 
-  /** Whether GitHub answers the App, and if not, why. */
-  async check(): Promise<{
-    status: "connected" | "unconfigured" | "unreachable";
-    slug?: string;
-    detail?: string;
-  }> {
-    if (!this.#connected) return { status: "unconfigured" };
+  /** Whether GitHub answers the App, and if not, why. Asked at most every half minute, however often it is called. */
+  check(): Promise<Check> {
+    if (!this.#connected) return Promise.resolve({ status: "unconfigured" });
+    const now = performance.now();
+    if (
+      this.#checked === null ||
+      this.#checked.app !== this.#connected.app ||
+      now - this.#checked.at > CHECK_MS
+    ) {
+      this.#checked = { app: this.#connected.app, at: now, answer: this.#ask() };
+    }
+    return this.#checked.answer;
+  }
+
+  async #ask(): Promise<Check> {
     try {
       const { data } = await (await this.appClient()).rest.apps.getAuthenticated();
-      return { status: "connected", ...(data?.slug ? { slug: data.slug } : {}) };
+      return { status: "connected", slug: data?.slug ?? null };
     } catch (error) {
       return { status: "unreachable", detail: failureOf(error).message };
     }
   }
 }
 
-function octokitFor({ baseUrl, timeoutMs = TIMEOUT_MS }: ConnectionOptions): typeof ProbotOctokit {
-  const Base = ProbotOctokit.plugin((octokit) => {
+function octokitFor(
+  { baseUrl, timeoutMs = TIMEOUT_MS }: ConnectionOptions,
+  stopping: AbortSignal,
+): typeof ProbotOctokit {
+  const Base = ProbotOctokit.plugin((octokit, { auth }) => {
     octokit.hook.before("request", (options) => {
-      options.request = { ...options.request, signal: AbortSignal.timeout(timeoutMs) };
+      options.request = {
+        ...options.request,
+        signal: AbortSignal.any([stopping, AbortSignal.timeout(timeoutMs)]),
+      };
+    });
+    octokit.hook.wrap("request", async (send, options) => {
+      try {
+        return await send(options);
+      } catch (error) {
+        if (!isTokenRefused(error) || !forgetToken(auth)) throw error;
+        return await send(options);
+      }
     });
   });
   return Base.defaults((options: Record<string, unknown>) => ({
@@ -115,6 +153,22 @@ function octokitFor({ baseUrl, timeoutMs = TIMEOUT_MS }: ConnectionOptions): typ
     retry: { enabled: false },
     throttle: { enabled: false },
     // Without this, asking for an installation's token ignores the base URL.
-    auth: { ...(options["auth"] as object), request: request.defaults({ baseUrl }) },
+    auth: { ...(options.auth as object), request: request.defaults({ baseUrl }) },
   })) as unknown as typeof ProbotOctokit;
+}
+
+/**
+ * GitHub does not take an installation's token any more: it expired sooner than our clock says, or was revoked
+ * (github-cases 72). Nothing was done, so that asking again under a new token repeats nothing.
+ */
+const isTokenRefused = (error: unknown): boolean =>
+  error instanceof RequestError &&
+  error.status === 401 &&
+  !new URL(error.request.url).pathname.includes("/app");
+
+/** Octokit keeps tokens for 59 minutes, under the installation's id. False: the client is no installation's. */
+function forgetToken(auth: { cache?: { delete(key: string): void }; installationId?: number }): boolean {
+  if (auth.cache === undefined || auth.installationId === undefined) return false;
+  auth.cache.delete(String(auth.installationId));
+  return true;
 }

@@ -5,9 +5,10 @@ import { RequestError } from "@octokit/request-error";
 export interface GitHubFailure {
   /**
    * `rate_limited`: wait as told. `transient`: try again later. `refused`: GitHub will not do it, now or
-   * later (not found, gone, archived, suspended, invalid). `unauthorized`: the key or token is not accepted.
+   * later (not found, gone, invalid). `unauthorized`: the key or token is not accepted. `barred`: the App may not
+   * act there now (suspended, archived, a permission not granted yet); it may again.
    */
-  readonly kind: "rate_limited" | "transient" | "refused" | "unauthorized";
+  readonly kind: "rate_limited" | "transient" | "refused" | "unauthorized" | "barred";
   readonly status: number | null;
   readonly retryAfterSeconds: number | null;
   readonly message: string;
@@ -30,13 +31,28 @@ export function failureOf(error: unknown): GitHubFailure {
   const wait = retryAfterOf(error);
   if (wait !== null) return { ...base, kind: "rate_limited", retryAfterSeconds: wait };
   if (status === 401) return { ...base, kind: "unauthorized", retryAfterSeconds: null };
-  const refused = status >= 400 && status < 500 && status !== 408 && status !== 409 && status !== 425;
+  if (status === 403) return { ...base, kind: "barred", retryAfterSeconds: null };
+  const refused =
+    status >= 400 && status < 500 && ![408, 409, 425].includes(status) && !isTokenPath(error.request.url);
   return { ...base, kind: refused ? "refused" : "transient", retryAfterSeconds: null };
 }
+
+/** Whether it was GitHub, or the way there, that failed, and not something of ours. */
+export const isGitHubFailure = (error: unknown): boolean => error instanceof RequestError;
 
 /** Whether GitHub said that the thing is not there (404) or is gone for good (410). */
 export const isAbsent = (error: unknown): boolean =>
   error instanceof RequestError && (error.status === 404 || error.status === 410);
+
+/** What bars the App, in GitHub's words: the event that should have told of it may be late or lost (github-cases 35, 36). */
+export function barOf(error: unknown): "archived" | "suspended" | null {
+  if (!(error instanceof RequestError) || error.status !== 403) return null;
+  if (/\barchived\b.*read-only/i.test(error.message)) return "archived";
+  return /installation has been suspended/i.test(error.message) ? "suspended" : null;
+}
+
+/** Where tokens are made: a refusal there is about the installation, not about what the token was wanted for. */
+const isTokenPath = (url: string): boolean => /\/app\/installations\/\d+\/access_tokens$/.test(pathOf(url));
 
 function retryAfterOf(error: RequestError): number | null {
   const headers = error.response?.headers ?? {};

@@ -76,6 +76,7 @@ const IssueEvent = z.object({
     .object({ id: z.int().nullish(), login: z.string().nullish(), type: z.string().nullish() })
     .nullish(),
   created_at: z.string(),
+  commit_id: z.string().nullish(),
   label: z.object({ name: z.string().nullish() }).nullish(),
   performed_via_github_app: z.object({ id: z.int().nullish() }).nullish(),
 });
@@ -91,6 +92,8 @@ export interface IssueEventRead {
     readonly type: string | null;
   };
   readonly viaApp: boolean;
+  /** The commit that did it: GitHub closes issues that commits on the default branch name. */
+  readonly commitId: string | null;
 }
 
 /** What happened to an issue, oldest first. */
@@ -118,6 +121,7 @@ export async function readIssueEvents(
           type: event.actor?.type ?? null,
         },
         viaApp: (event.performed_via_github_app ?? null) !== null,
+        commitId: event.commit_id ?? null,
       });
     }
   }

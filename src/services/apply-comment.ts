@@ -42,9 +42,10 @@ export async function applyComment(deps: Deps, seq: number, payload: Payload): P
       label: null,
     });
     if (change.kind === "save") await saveIssue(trx, repository.id, change.issue);
-    if (payload.action === "deleted") return markCommentDeleted(trx, repository.id, comment.id);
-    if (payload.action !== "created" && payload.action !== "edited") return;
+    if (!["created", "edited", "deleted"].includes(payload.action)) return;
     await saveComment(trx, repository.id, comment);
+    // Kept as deleted, so that its creation, should it be heard of later, does not bring it back.
+    if (payload.action === "deleted") return markCommentDeleted(trx, repository.id, comment.id);
     // A marker edited into an old comment adds nothing; one that was counted stays counted.
     if (payload.action === "created") await takeMarker(trx, deps, repository, comment);
   });

@@ -2,6 +2,7 @@
 
 import type { z } from "zod";
 import type { IssuesPayload } from "../contract/github-payloads.ts";
+import { admissionByHistory, type LabelEvent } from "../domain/admission-history.ts";
 import {
   type IssueEvent,
   type IssueFacts,
@@ -10,9 +11,10 @@ import {
   readsNeeded,
   transitionsOf,
 } from "../domain/issue-transitions.ts";
-import { type IssueSnapshot, mergeIssue } from "../domain/mirror-merge.ts";
+import { type IssueDelta, type IssueSnapshot, mergeIssue } from "../domain/mirror-merge.ts";
 import { itemRef } from "../domain/record-key.ts";
-import { sameLabel, tagValue } from "../domain/tags.ts";
+import type { RepositorySettings } from "../domain/settings.ts";
+import { hasLabel, sameLabel, tagValue } from "../domain/tags.ts";
 import type { Client } from "../github/connection.ts";
 import { type RepoAddress, readIssueEvents, readPull } from "../github/reads.ts";
 import { issueSnapshot } from "../github/snapshots.ts";
@@ -20,10 +22,11 @@ import { findIssue, lockIssue, markGone, saveIssue } from "../store/mirror.ts";
 import { pullsNaming } from "../store/pulls.ts";
 import { findRecord, lockRecord } from "../store/records.ts";
 import type { Repository } from "../store/repositories.ts";
-import { askHuman, loginOf, senderOf } from "./ask-actor.ts";
+import { askHuman, labelActs, loginOf, senderOf } from "./ask-actor.ts";
 import type { Deps } from "./deps.ts";
 import { carryOut, knownIssue, knownItem } from "./issue-transitions.ts";
 import { knownRepository } from "./known-repository.ts";
+import { type ListedAct, listedAct } from "./listed-act.ts";
 import { ChangedMeanwhile, settleDelivery } from "./settle-delivery.ts";
 
 type Payload = z.infer<typeof IssuesPayload>;
@@ -46,26 +49,35 @@ export async function applyIssueEvent(deps: Deps, seq: number, payload: Payload)
   const after = mirrored(before?.issue ?? null, incoming, event);
   const item = await knownItem(deps.db, repository.id, number);
   const reads = readsNeeded(event, knownIssue(after), item, repository.settings);
-  const asked = await gather(deps, repository, payload, { reads, event, after, item });
+  const asked = await gather(deps, repository, payload, {
+    reads,
+    event,
+    after,
+    notBefore: decidedAt(event, item, repository.settings),
+  });
 
   await settleDelivery(deps, seq, async (trx) => {
     await lockRecord(trx, itemRef(repository.id, number));
     const stored = await lockIssue(trx, repository.id, number);
     if (stored?.gone) return;
-    const change = mergeIssue(stored?.issue ?? null, incoming, event);
+    const change = mergeIssue(stored?.issue ?? null, incoming, asked.delta);
     if (change.kind === "save") await saveIssue(trx, repository.id, change.issue);
     const issue = change.kind === "save" ? change.issue : (stored?.issue ?? incoming);
     const current = await knownItem(trx, repository.id, number);
     const needed = readsNeeded(event, knownIssue(issue), current, repository.settings);
     if (isMore(needed, reads)) throw new ChangedMeanwhile();
     const facts: IssueFacts = {
-      event,
+      // What was undone since decides nothing.
+      event: asked.isUndone ? { ...event, action: "undone" } : event,
       issue: knownIssue(issue),
       item: current,
       settings: repository.settings,
-      ...asked,
+      actor: asked.actor,
+      author: asked.author,
+      closedByWrongMerge: asked.merge?.kind === "wrong",
     };
-    const context = { issue, eventAt: event.at, region: deps.region };
+    const merge = asked.merge?.kind === "right" ? asked.merge : null;
+    const context = { issue, eventAt: event.at, region: deps.region, merge };
     await carryOut(trx, { repository, number }, transitionsOf(facts), context);
     if (event.action === "deleted" || event.action === "transferred") {
       await markGone(trx, repository.id, number, event.action);
@@ -84,13 +96,24 @@ const isMore = (needed: ReadsNeeded, had: ReadsNeeded): boolean =>
   (needed.events && !had.events) ||
   (needed.pulls && !had.pulls);
 
-type Asked = Pick<IssueFacts, "actor" | "author" | "closedByWrongMerge">;
-
 interface Question {
   readonly reads: ReadsNeeded;
   readonly event: IssueEvent;
+  /** The issue as the mirror will have it. */
   readonly after: IssueSnapshot;
-  readonly item: KnownItem | null;
+  /** When what the event is about was last decided. */
+  readonly notBefore: Date | null;
+}
+
+interface Asked {
+  readonly actor: IssueFacts["actor"];
+  readonly author: IssueFacts["author"];
+  /** A later act took the event back. */
+  readonly isUndone: boolean;
+  /** What the event says of the issue, beside its snapshot. */
+  readonly delta: IssueDelta;
+  /** The merge that closed the issue, if one did. */
+  readonly merge: ClosingMerge | null;
 }
 
 /** Asks GitHub, outside any transaction, what the decision needs and nothing else. */
@@ -102,72 +125,119 @@ async function gather(
 ): Promise<Asked> {
   const { reads, event, after } = question;
   const sender = senderOf(payload.sender);
-  const asked: Asked = {
+  const unasked: Asked = {
     actor: { login: loginOf(payload.sender), human: false },
     author: { login: after.authorLogin, human: false },
-    closedByWrongMerge: false,
+    isUndone: false,
+    delta: event,
+    merge: null,
   };
   const installationId = payload.installation?.id ?? repository.installationId;
-  if (!Object.values(reads).some(Boolean) || installationId === null) return asked;
+  if (!Object.values(reads).some(Boolean) || installationId === null) return unasked;
 
   const client = await deps.github.client(installationId);
   const { settings } = repository;
-  const author = { id: after.authorId, login: after.authorLogin, type: after.authorType };
-  const authorHuman =
-    reads.author && (await askHuman(client, repository, author, after.viaAppId !== null, settings));
-  let actorHuman = reads.sender && (await askHuman(client, repository, sender, false, settings));
-  if (actorHuman && reads.events && (await wasViaApp(client, repository, question, sender.id))) {
-    actorHuman = false;
-  }
+  const isHuman = reads.sender && (await askHuman(client, repository, sender, false, settings));
+  // The list cannot turn an agent into a human.
+  const isListed = reads.events && (isHuman || !reads.sender);
+  const listed = isListed ? await readListed(client, repository, question, sender.id) : null;
+  const isUndone = listed !== null && (await wasUndone(client, repository, listed));
   return {
-    actor: { ...asked.actor, human: actorHuman },
-    author: { ...asked.author, human: authorHuman },
-    closedByWrongMerge: reads.pulls && (await isWrongMerge(deps, client, repository, event, after)),
+    actor: { ...unasked.actor, human: isHuman && listed?.act.viaApp !== true },
+    author: reads.author ? await askAuthor(client, repository, event, after) : unasked.author,
+    isUndone,
+    delta: listed === null ? event : deltaOf(listed, event),
+    merge: reads.pulls && !isUndone ? await mergeBehind(deps, client, repository, listed, after) : null,
   };
 }
 
-/**
- * Whether the sender acted through an app with a person's token, which only the event list shows (github-cases
- * 21). An event that is not listed yet proves nothing: the delivery is tried again.
- */
-async function wasViaApp(
+const decidedAt = (event: IssueEvent, item: KnownItem | null, { labels }: RepositorySettings): Date | null =>
+  (sameLabel(event.label ?? "", labels.gate) ? item?.admissionAt : item?.stateEventAt) ?? null;
+
+/** An event that is not listed yet proves nothing, and is tried again; but what closes the gate never waits. */
+async function readListed(
   client: Client,
   repo: RepoAddress,
-  { event, after }: Question,
+  { reads, event, after, notBefore }: Question,
   senderId: number | null,
-): Promise<boolean> {
-  const events = await readIssueEvents(client, repo, after.number);
-  const act = events.findLast(
-    (listed) =>
-      listed.event === event.action &&
-      (event.label === null || sameLabel(listed.label ?? "", event.label)) &&
-      listed.sender.id === senderId,
-  );
-  if (!act) throw new Error(`"${event.action}" is not in the issue's event list yet`);
-  return act.viaApp;
+): Promise<ListedAct | null> {
+  const listed = listedAct(await readIssueEvents(client, repo, after.number), event, senderId, notBefore);
+  if (listed === null && reads.sender) {
+    throw new Error(`"${event.action}" is not in the issue's event list yet`);
+  }
+  return listed;
 }
 
-/** GitHub closes issues in the merger's name; a merge into another branch than the item's is no completion. */
-const SAME_MERGE_MS = 120_000;
+/** Whether a later act that may do so took the event back: anyone adds a label, but only a human takes ours off. */
+async function wasUndone(client: Client, repository: Repository, { act, last }: ListedAct): Promise<boolean> {
+  if (last.event === act.event) return false;
+  if (last.event !== "unlabeled") return true;
+  return askHuman(client, repository, last.sender, last.viaApp, repository.settings);
+}
 
-async function isWrongMerge(
-  deps: Deps,
+/** For a label what its list says last; a state that was undone leaves the mirror to the later event. */
+function deltaOf({ act, last }: ListedAct, event: IssueEvent): IssueDelta {
+  if (event.label !== null) return { action: last.event, label: event.label };
+  return last.event === act.event ? event : { action: null, label: null };
+}
+
+/** Whether a human vouches for an issue that becomes an item: its author, or who removed the gate label before. */
+async function askAuthor(
   client: Client,
   repository: Repository,
   event: IssueEvent,
   issue: IssueSnapshot,
-): Promise<boolean> {
+): Promise<IssueFacts["author"]> {
+  const { settings } = repository;
+  const author = { id: issue.authorId, login: issue.authorLogin, type: issue.authorType };
+  const human = await askHuman(client, repository, author, issue.viaAppId !== null, settings);
+  const history = admissionByHistory({
+    author: { login: issue.authorLogin, human },
+    labelPresent: hasLabel(issue.labels, settings.labels.gate),
+    // Nothing has happened to an issue that was just opened.
+    events: event.action === "opened" ? [] : await readGateActs(client, repository, issue.number),
+  });
+  return { login: history.by, human: history.admitted };
+}
+
+const readGateActs = async (client: Client, repository: Repository, number: number): Promise<LabelEvent[]> =>
+  labelActs(
+    client,
+    repository,
+    await readIssueEvents(client, repository, number),
+    repository.settings.labels.gate,
+  );
+
+type ClosingMerge =
+  | { readonly kind: "right"; readonly pull: number; readonly base: string }
+  | { readonly kind: "wrong" };
+
+/** GitHub closes issues in the merger's name, at the time of the merge. */
+const SAME_MERGE_MS = 120_000;
+
+/**
+ * The merge by which GitHub closed the issue. It looks at the default branch only, so that a merge or a commit
+ * there is wrong for an item of another base.
+ */
+async function mergeBehind(
+  deps: Deps,
+  client: Client,
+  repository: Repository,
+  listed: ListedAct | null,
+  issue: IssueSnapshot,
+): Promise<ClosingMerge | null> {
   const record = await findRecord(deps.db, itemRef(repository.id, issue.number));
   const base = tagValue(record?.tags ?? [], "baseBranch:");
-  const closedAt = (issue.closedAt ?? event.at).getTime();
-  let wrong = false;
+  const closedAt = (issue.closedAt ?? issue.updatedAt).getTime();
+  let isWrong = listed?.act.commitId != null && base !== repository.defaultBranch;
   for (const pull of await pullsNaming(deps.db, repository.id, issue.number)) {
     // The mirror may not have heard of the merge yet.
     const read = pull.open ? await readPull(client, repository, pull.number) : null;
     const mergedAt = read ? (read.merged_at ?? null) : pull.mergedAt;
     if (mergedAt === null || Math.abs(mergedAt.getTime() - closedAt) > SAME_MERGE_MS) continue;
-    if ((read?.base.ref ?? pull.base) === base) return false;
-    wrong = true;
+    const into = read?.base.ref ?? pull.base;
+    if (into !== null && into === base) return { kind: "right", pull: pull.number, base };
+    if (into === repository.defaultBranch) isWrong = true;
   }
-  return wrong;
+  return isWrong ? { kind: "wrong" } : null;
 }

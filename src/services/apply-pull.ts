@@ -4,7 +4,7 @@ import type { z } from "zod";
 import type { PullRequestPayload, PullRequestReviewPayload } from "../contract/github-payloads.ts";
 import { closingReferences } from "../domain/closing-keywords.ts";
 import { itemsOfPull, judgeMerge, type MergedPull } from "../domain/completion.ts";
-import { itemRef } from "../domain/record-key.ts";
+import { itemRef, type RecordRef } from "../domain/record-key.ts";
 import { tagValue } from "../domain/tags.ts";
 import { readPullCommits } from "../github/reads.ts";
 import { hostOf, pullSnapshot } from "../github/snapshots.ts";
@@ -12,7 +12,7 @@ import type { Trx } from "../store/database.ts";
 import { findItem, itemsRecordingPull, openIncident } from "../store/items.ts";
 import { findIssue } from "../store/mirror.ts";
 import { savePull, saveReview } from "../store/pulls.ts";
-import { findRecord, lockRecord } from "../store/records.ts";
+import { findRecord, lockRecord, setRecordTags } from "../store/records.ts";
 import type { Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 import { completeItem } from "./item-changes.ts";
@@ -86,7 +86,8 @@ async function mergeInto(
   if (item.stateEventAt !== null && mergedAt < item.stateEventAt && item.state === null) return;
   switch (judgeMerge(pull, { state: item.state, baseBranch })) {
     case "nothing":
-      return;
+      // GitHub's own close may have been heard of first; the merge is recorded all the same.
+      return pull.baseRef === baseBranch ? recordPull(trx, ref, record.tags, pull.number) : undefined;
     case "complete":
       return completeItem(trx, { repository, number }, { pull: pull.number, base: pull.baseRef }, mergedAt);
     case "wrong_base":
@@ -100,6 +101,11 @@ async function mergeInto(
           `${baseBranch ?? "(missing)"}; merge that work there to complete the item`,
       });
   }
+}
+
+async function recordPull(trx: Trx, ref: RecordRef, tags: readonly string[], pull: number): Promise<void> {
+  const tag = `pr:${pull}`;
+  if (!tags.includes(tag)) await setRecordTags(trx, ref, [...tags, tag]);
 }
 
 /** Applies one `pull_request_review` delivery. */

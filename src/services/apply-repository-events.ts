@@ -12,10 +12,12 @@ import type {
 import { ownLabels } from "../domain/settings.ts";
 import { sameLabel } from "../domain/tags.ts";
 import type { Trx } from "../store/database.ts";
-import { deleteLabel, saveLabel } from "../store/mirror.ts";
+import { itemsNotShowing } from "../store/items.ts";
+import { deleteLabel, findLabelName, renameLabelOnIssues, saveLabel } from "../store/mirror.ts";
 import { promise } from "../store/outbox.ts";
 import { saveBranchHead, saveCheckSuite } from "../store/pulls.ts";
 import {
+  isNewDescription,
   markInstalled,
   markRemoved,
   markSuspended,
@@ -26,6 +28,7 @@ import {
   saveRepository,
 } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
+import { promiseLabel } from "./item-changes.ts";
 import { knownRepository } from "./known-repository.ts";
 import { settleDelivery } from "./settle-delivery.ts";
 
@@ -112,6 +115,8 @@ export async function applyRepository(
   await settleDelivery(deps, seq, async (trx) => {
     const { repository } = payload;
     if (payload.action === "deleted") return markUninstalled(trx, { ids: [repository.id] });
+    const at = repository.updated_at;
+    if (at && !(await isNewDescription(trx, repository.id, at))) return;
     const [owner = "", name = ""] = repository.full_name.split("/");
     await saveRepository(
       trx,
@@ -136,15 +141,30 @@ export async function applyLabel(
 ): Promise<void> {
   const repository = await knownRepository(deps, payload);
   await settleDelivery(deps, seq, async (trx) => {
-    const { label } = payload;
-    if (!repository || label.id == null) return;
-    if (payload.action !== "deleted") {
-      const { id, name, color = null, description = null } = label;
-      return saveLabel(trx, repository.id, { id, name, color, description });
+    const { id, name, color = null, description = null } = payload.label;
+    if (!repository || id == null) return;
+    if (payload.action === "deleted") {
+      await deleteLabel(trx, repository.id, id);
+      return promiseOwnLabels(trx, repository, (own) => sameLabel(own, name));
     }
-    await deleteLabel(trx, repository.id, label.id);
-    await promiseOwnLabels(trx, repository, (name) => sameLabel(name, label.name));
+    const before = await findLabelName(trx, repository.id, id);
+    await saveLabel(trx, repository.id, { id, name, color, description });
+    if (before !== null && before !== name) await renameLabel(trx, repository, before, name);
   });
+}
+
+/** Renaming a label of ours admits and unparks nothing: it is made again, and put where it must show. */
+async function renameLabel(trx: Trx, repository: Repository, from: string, to: string): Promise<void> {
+  await renameLabelOnIssues(trx, repository.id, from, to);
+  if (sameLabel(from, to)) return;
+  await promiseOwnLabels(trx, repository, (own) => sameLabel(own, from));
+  const { gate, stale } = repository.settings.labels;
+  const which = sameLabel(from, gate) ? "gated" : sameLabel(from, stale) ? "parked" : null;
+  if (which === null) return;
+  const label = which === "gated" ? gate : stale;
+  for (const number of await itemsNotShowing(trx, repository.id, which, label)) {
+    await promiseLabel(trx, { repository, number }, label);
+  }
 }
 
 /** Promises the definitions of Leasehold's own labels that the test picks. */

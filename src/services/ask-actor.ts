@@ -1,9 +1,12 @@
 /** Asks GitHub who somebody is: only when the answer can matter. */
 
+import type { LabelEvent } from "../domain/admission-history.ts";
 import { type ActorFacts, isHuman, mayBeHuman, type Sender } from "../domain/human.ts";
 import type { RepositorySettings } from "../domain/settings.ts";
+import { sameLabel } from "../domain/tags.ts";
 import type { Client } from "../github/connection.ts";
-import { type RepoAddress, readPermission } from "../github/reads.ts";
+import { type IssueEventRead, type RepoAddress, readPermission } from "../github/reads.ts";
+import type { Repository } from "../store/repositories.ts";
 
 /** The name used in records when GitHub names nobody (a ghost, a missing sender). */
 export const loginOf = (sender: { login?: string | null | undefined } | null | undefined): string =>
@@ -27,4 +30,24 @@ export async function askHuman(
   if (!mayBeHuman(sender, settings.agents) || viaApp || sender.login === null) return false;
   const facts: ActorFacts = { sender, viaApp, permission: await readPermission(client, repo, sender.login) };
   return isHuman(facts, settings.agents);
+}
+
+/** The last thing done to a label on an issue, with whether a human did it: earlier acts decide nothing. */
+export async function labelActs(
+  client: Client,
+  repository: Repository,
+  events: readonly IssueEventRead[],
+  label: string,
+): Promise<LabelEvent[]> {
+  const last = events.findLast((event) => event.label !== null && sameLabel(event.label, label));
+  if (!last) return [];
+  const { sender, viaApp } = last;
+  return [
+    {
+      action: last.event === "labeled" ? "labeled" : "unlabeled",
+      login: sender.login,
+      at: last.at,
+      human: await askHuman(client, repository, sender, viaApp, repository.settings),
+    },
+  ];
 }

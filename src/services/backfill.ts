@@ -6,14 +6,14 @@
 
 import type { GitHubIssue } from "../contract/github-payloads.ts";
 import { admissionByHistory } from "../domain/admission-history.ts";
+import { planFromHistory } from "../domain/history-plan.ts";
 import type { Transition } from "../domain/issue-transitions.ts";
 import { type IssueSnapshot, mergeIssue } from "../domain/mirror-merge.ts";
 import { itemRef } from "../domain/record-key.ts";
-import { hasLabel, prioritiesOfLabels, sameLabel } from "../domain/tags.ts";
+import { hasLabel, sameLabel } from "../domain/tags.ts";
 import type { Client } from "../github/connection.ts";
 import { failureOf, isAbsent } from "../github/failure.ts";
 import {
-  type IssueEventRead,
   listComments,
   listLabels,
   listOpenIssues,
@@ -37,15 +37,18 @@ import {
   saveBackfillCursor,
   takeBackfill,
 } from "../store/backfill.ts";
+import type { Trx } from "../store/database.ts";
+import { isDataError } from "../store/database.ts";
 import { findIssue, lockIssue, saveComment, saveIssue, saveLabel } from "../store/mirror.ts";
+import { isUnconfirmed, labelPromise } from "../store/outbox.ts";
 import { pullsWithoutBranches, savePull } from "../store/pulls.ts";
 import { lockRecord } from "../store/records.ts";
 import { findRepositoryById, markHeard, type Repository, saveRepository } from "../store/repositories.ts";
 import { takeMarker } from "./apply-comment.ts";
 import { promiseOwnLabels } from "./apply-repository-events.ts";
-import { askHuman } from "./ask-actor.ts";
+import { askHuman, labelActs } from "./ask-actor.ts";
 import type { Deps } from "./deps.ts";
-import { carryOut, knownItem } from "./issue-transitions.ts";
+import { carryOut, knownIssue, knownItem } from "./issue-transitions.ts";
 
 /** After a failure that names no time. */
 const RETRY_SECONDS = 30;
@@ -107,14 +110,19 @@ async function step(
       return { ...START, phase: "issues" };
     case "issues": {
       const page = await listOpenIssues(client, repository, cursor);
-      for (const issue of page.rows) await takeIssue(deps, client, repository, issue);
+      for (const issue of page.rows) {
+        await orNote(deps, repository, `#${issue.number}`, () => takeIssue(deps, client, repository, issue));
+      }
       return nextByTime(cursor, page, "comments");
     }
     case "comments": {
       const page = await listComments(client, repository, cursor);
       for (const comment of page.rows) {
         const number = issueOfComment(comment);
-        if (number !== null) await takeComment(deps, repository, commentSnapshot(comment, number));
+        if (number === null) continue;
+        await orNote(deps, repository, `comment ${comment.id}`, () =>
+          takeComment(deps, repository, commentSnapshot(comment, number)),
+        );
       }
       return nextByTime(cursor, page, "pulls");
     }
@@ -122,7 +130,9 @@ async function step(
       const page = await listOpenPulls(client, repository, cursor.page);
       for (const pull of page.rows) {
         const snapshot = pullSnapshot(pull, { ...repository, host: hostOf(pull.html_url) });
-        await deps.db.transaction().execute((trx) => savePull(trx, repository.id, snapshot));
+        await orNote(deps, repository, `pull request #${pull.number}`, () =>
+          deps.db.transaction().execute((trx) => savePull(trx, repository.id, snapshot)),
+        );
       }
       return page.full ? { ...cursor, page: cursor.page + 1 } : { ...START, phase: "missed_pulls" };
     }
@@ -133,6 +143,22 @@ async function step(
       const last = missed.at(-1);
       return last === undefined ? null : { ...cursor, after: last };
     }
+  }
+}
+
+/** One row that cannot be stored must not keep the rest of the repository out. GitHub's failures stop the page. */
+async function orNote(
+  deps: Deps,
+  repository: Repository,
+  what: string,
+  take: () => Promise<void>,
+): Promise<void> {
+  try {
+    await take();
+  } catch (error) {
+    if (!isDataError(error)) throw error;
+    const fields = { err: error, repository: `${repository.owner}/${repository.name}`, what };
+    deps.log.error(fields, "a row of the backfill cannot be stored; it is left out");
   }
 }
 
@@ -183,7 +209,7 @@ async function takeIssue(
     return;
   }
   const incoming = issueSnapshot(raw);
-  const plan = await planFromHistory(deps, client, repository, incoming);
+  const plan = await askHistory(deps, client, repository, incoming);
   await deps.db.transaction().execute(async (trx) => {
     await lockRecord(trx, itemRef(repository.id, incoming.number));
     const stored = await lockIssue(trx, repository.id, incoming.number);
@@ -192,77 +218,54 @@ async function takeIssue(
     if (change.kind === "save") await saveIssue(trx, repository.id, change.issue);
     // An event that came meanwhile knows better than what was read before it.
     else if (incoming.updatedAt < (stored?.issue.updatedAt ?? incoming.updatedAt)) return;
-    const context = { issue: incoming, eventAt: incoming.updatedAt, region: deps.region };
+    const context = { issue: incoming, eventAt: incoming.updatedAt, region: deps.region, merge: null };
     await carryOut(trx, { repository, number: incoming.number }, await plan(trx), context);
   });
 }
 
-type Plan = (trx: Parameters<typeof knownItem>[0]) => Promise<Transition[]>;
+type Plan = (trx: Trx) => Promise<Transition[]>;
 
-/** What an issue's labels and event list say of its item: enrolment, admission, a human's park. */
-async function planFromHistory(
+/** Asks GitHub for the issue's history now; the plan itself is made under the item's lock. */
+async function askHistory(
   deps: Deps,
   client: Client,
   repository: Repository,
   issue: IssueSnapshot,
 ): Promise<Plan> {
   const { settings } = repository;
-  const enrolled = settings.enrollAll || hasLabel(issue.labels, settings.labels.backlog);
+  const { gate, stale } = settings.labels;
   const before = await knownItem(deps.db, repository.id, issue.number);
-  const was = await findIssue(deps.db, repository.id, issue.number);
-  // Open on GitHub is not enough: the close that completion promised may still be on its way.
-  const wasReopened = was !== null && !was.issue.open && was.issue.updatedAt < issue.updatedAt;
+  const enrolled = settings.enrollAll || hasLabel(issue.labels, settings.labels.backlog);
   if (!enrolled) return async () => (before?.enrolled ? [{ kind: "enrolled", enrolled: false }] : []);
 
+  const was = await findIssue(deps.db, repository.id, issue.number);
   const author = { id: issue.authorId, login: issue.authorLogin, type: issue.authorType };
   const events = await readIssueEvents(client, repository, issue.number);
-  const verdict = admissionByHistory({
+  const gateActs = await labelActs(client, repository, events, gate);
+  const admission = admissionByHistory({
     author: {
       login: issue.authorLogin,
       human: await askHuman(client, repository, author, issue.viaAppId !== null, settings),
     },
-    labelPresent: hasLabel(issue.labels, settings.labels.gate),
-    events: await labelActs(client, repository, events, settings.labels.gate),
+    labelPresent: hasLabel(issue.labels, gate),
+    events: gateActs,
   });
-  const parks = (await labelActs(client, repository, events, settings.labels.stale)).at(-1);
-  return async (trx) => {
-    const item = await knownItem(trx, repository.id, issue.number);
-    const plan: Transition[] = [];
-    if (item === null) plan.push({ kind: "enrol", admitted: verdict.admitted, by: verdict.by });
-    else {
-      if (!item.enrolled) plan.push({ kind: "enrolled", enrolled: true });
-      if (item.admitted && !verdict.admitted) plan.push({ kind: "withdraw", why: "by the issue's history" });
-      if (!item.admitted && verdict.admitted) plan.push({ kind: "admit", by: verdict.by ?? "ghost" });
-      const priorities = prioritiesOfLabels(issue.labels);
-      if (priorities.length > 0) plan.push({ kind: "priorities", values: priorities });
-      const ended = item.state === "complete" || item.state === "cancelled";
-      if (ended && wasReopened) plan.push({ kind: "reopen", by: "ghost" });
-    }
-    if (verdict.restore) plan.push({ kind: "add_label", label: settings.labels.gate });
-    const isParked = item?.state === "parked";
-    const parkedByHuman =
-      parks?.action === "labeled" && parks.human && hasLabel(issue.labels, settings.labels.stale);
-    if (parkedByHuman && !isParked) plan.push({ kind: "park", by: parks.login ?? "ghost" });
-    if (isParked && parks?.action === "unlabeled" && parks.human)
-      plan.push({ kind: "unpark", by: parks.login ?? "ghost" });
-    return plan;
-  };
-}
-
-async function labelActs(
-  client: Client,
-  repository: Repository,
-  events: readonly IssueEventRead[],
-  label: string,
-) {
-  const acts = events.filter((event) => event.label !== null && sameLabel(event.label, label));
-  return Promise.all(
-    acts.slice(-1).map(async ({ event, sender, viaApp }) => ({
-      action: event === "labeled" ? ("labeled" as const) : ("unlabeled" as const),
-      login: sender.login,
-      human: await askHuman(client, repository, sender, viaApp, repository.settings),
-    })),
-  );
+  const staleActs = await labelActs(client, repository, events, stale);
+  return async (trx) =>
+    planFromHistory({
+      issue: knownIssue(issue),
+      item: await knownItem(trx, repository.id, issue.number),
+      settings,
+      admission,
+      gate: gateActs.at(-1) ?? null,
+      stale: staleActs.at(-1) ?? null,
+      pending: {
+        gate: await isUnconfirmed(trx, repository.id, labelPromise(issue.number, gate)),
+        stale: await isUnconfirmed(trx, repository.id, labelPromise(issue.number, stale)),
+      },
+      // Open on GitHub is not enough: the close that completion promised may still be on its way.
+      wasReopened: was !== null && !was.issue.open && was.issue.updatedAt < issue.updatedAt,
+    });
 }
 
 async function takeComment(

@@ -12,7 +12,7 @@ export async function claimHistory(
   target: ClaimTarget,
   query: { cursor?: string | undefined; limit: number },
 ): Promise<ClaimHistory> {
-  const before = readCursor(query.cursor, Number.MAX_SAFE_INTEGER);
+  const before = readCursor(query.cursor, Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
   const grants = await listGrants(deps.db, refOf(target), before, query.limit + 1);
   const shown = grants.slice(0, query.limit);
   const last = shown.at(-1);

@@ -4,11 +4,12 @@ import { Problem } from "../contract/problem.ts";
 
 export const cursorOf = (last: number): string => Buffer.from(`after:${last}`).toString("base64url");
 
-/** Where a listing goes on; the beginning when there is no cursor. */
-export function readCursor(cursor: string | undefined, start = 0): number {
+/** Where a listing goes on, at most at key `most`; `start` when there is no cursor. */
+export function readCursor(cursor: string | undefined, start: number, most: number): number {
   if (cursor === undefined) return start;
   const match = /^after:(-?\d{1,16})$/.exec(Buffer.from(cursor, "base64url").toString());
-  if (match) return Number(match[1]);
+  const key = Number(match?.[1] ?? Number.NaN);
+  if (Math.abs(key) <= most) return key;
   const message = "this is no cursor of this listing; leave it out to begin at the first page";
   throw new Problem("validation_failed", message, { errors: [{ field: "cursor", message }] });
 }

@@ -1,12 +1,13 @@
 /** Works off the inbox: lanes in parallel, each in order; failures are kept, retried with backoff, and told. */
 
 import { ZodError } from "zod";
-import { failureOf } from "../github/failure.ts";
+import { failureOf, isGitHubFailure } from "../github/failure.ts";
 import {
   type Delivery,
   failDelivery,
   finishDelivery,
   postponeDelivery,
+  returnDelivery,
   takeDelivery,
 } from "../store/inbox.ts";
 import type { Deps } from "./deps.ts";
@@ -15,31 +16,32 @@ import { settleDelivery } from "./settle-delivery.ts";
 /** Runs a delivery through the webhook handlers. */
 export type Receive = (delivery: Delivery) => Promise<void>;
 
-const LANES = 8;
-/** With the backoff below the last try is about an hour after the first. */
+/** Faults of our own are given up about an hour after the first try; those of GitHub after its redelivery window. */
 const MAX_ATTEMPTS = 14;
+const MAX_OUTAGE_SECONDS = 3 * 86_400;
 const MAX_BACKOFF_SECONDS = 600;
 
 /** Seconds to wait after so many attempts: 1, 2, 4, … up to ten minutes. */
 export const backoffSeconds = (attempts: number): number =>
   Math.min(2 ** (attempts - 1), MAX_BACKOFF_SECONDS);
 
-/** Takes every delivery that is due, until none is or `stopping` says so. */
-export async function drainInbox(deps: Deps, receive: Receive, stopping: AbortSignal): Promise<void> {
-  const work = async (): Promise<void> => {
-    while (!stopping.aborted) {
-      let delivery = await takeDelivery(deps.db, null);
-      if (!delivery) return;
-      while (delivery && !stopping.aborted) {
-        await handle(deps, receive, delivery);
-        delivery = await takeDelivery(deps.db, delivery);
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: LANES }, work));
+/** Works off one lane: its head, if it is due, and what follows. False: no delivery is due. */
+export async function drainLane(deps: Deps, receive: Receive, stopping: AbortSignal): Promise<boolean> {
+  const head = await takeDelivery(deps.db, null);
+  let next = head;
+  while (next) {
+    await handle(deps, receive, next, stopping);
+    next = stopping.aborted ? null : await takeDelivery(deps.db, next);
+  }
+  return head !== null;
 }
 
-async function handle(deps: Deps, receive: Receive, delivery: Delivery): Promise<void> {
+async function handle(
+  deps: Deps,
+  receive: Receive,
+  delivery: Delivery,
+  stopping: AbortSignal,
+): Promise<void> {
   const { seq, attempts } = delivery;
   try {
     await receive(delivery);
@@ -53,13 +55,18 @@ async function handle(deps: Deps, receive: Receive, delivery: Delivery): Promise
       repositoryId: delivery.repositoryId,
       attempts,
     };
+    // Cut off by our own end: the next process goes on at once.
+    if (stopping.aborted) return returnDelivery(deps.db, seq, attempts);
     if (error instanceof ZodError) {
       const where = error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; ");
       deps.log.error(fields, "a delivery is not of the form GitHub documents; it is kept as failed");
       return failDelivery(deps.db, seq, attempts, `not the documented form: ${where}`);
     }
     const failure = failureOf(error);
-    if (attempts >= MAX_ATTEMPTS) {
+    // While GitHub is down, limits us or refuses our key, nothing is wrong with the delivery.
+    const isOutage = isGitHubFailure(error) && failure.kind !== "refused";
+    const isOver = isOutage ? delivery.ageSeconds > MAX_OUTAGE_SECONDS : attempts >= MAX_ATTEMPTS;
+    if (isOver) {
       deps.log.error(
         { ...fields, err: error },
         "a delivery failed for good; it is kept, and a redelivery tries it anew",

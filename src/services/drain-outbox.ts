@@ -3,14 +3,15 @@
  * effect (a 502 after the comment was made, a crash) is not repeated blindly: the next try looks first.
  */
 
+import { randomUUID } from "node:crypto";
 import { claimComment } from "../domain/comments.ts";
 import { hasLabel, sameLabel } from "../domain/tags.ts";
 import type { Client } from "../github/connection.ts";
-import { failureOf, isAbsent } from "../github/failure.ts";
+import { barOf, failureOf, isAbsent } from "../github/failure.ts";
 import { hasOwnComment } from "../github/reads.ts";
 import { addLabel, closeIssue, createLabel, postComment } from "../github/writes.ts";
 import { findItem } from "../store/items.ts";
-import { findIssue } from "../store/mirror.ts";
+import { findIssue, noteLabel } from "../store/mirror.ts";
 import {
   breakPromise,
   type ClaimMarkerFacts,
@@ -22,31 +23,37 @@ import {
   takePromise,
   takeWriter,
 } from "../store/outbox.ts";
-import { findRepositoryById, type Repository } from "../store/repositories.ts";
+import { findRepositoryById, markArchived, markSuspended, type Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 import { backoffSeconds } from "./drain-inbox.ts";
 
-/** With the backoff, hours: GitHub's outages end, but nothing is retried for ever. */
-const MAX_ATTEMPTS = 40;
+/** With the backoff, three days: outages and suspensions end, but nothing is retried for ever. */
+const MAX_ATTEMPTS = 500;
 /** GitHub's clock and the database's may differ by this much when looking for a comment of ours. */
 const CLOCK_SLACK_MS = 10 * 60_000;
 
-/** Writes for every installation that has something due, until none has or `stopping` says so. */
-export async function drainOutbox(deps: Deps, stopping: AbortSignal): Promise<void> {
-  while (!stopping.aborted && deps.github.app !== null) {
-    const installationId = await takeWriter(deps.db, deps.replica);
-    if (installationId === null) return;
-    try {
-      await writeFor(deps, installationId, stopping);
-    } finally {
-      await releaseWriter(deps.db, installationId, deps.replica);
-    }
+/** Writes for one installation that has something due, until it has not. False: no installation has. */
+export async function drainInstallation(deps: Deps, stopping: AbortSignal): Promise<boolean> {
+  if (deps.github.app === null) return false;
+  const writer = `${deps.replica}/${randomUUID()}`;
+  const installationId = await takeWriter(deps.db, writer);
+  if (installationId === null) return false;
+  try {
+    await writeFor(deps, installationId, writer, stopping);
+  } finally {
+    await releaseWriter(deps.db, installationId, writer);
   }
+  return true;
 }
 
-async function writeFor(deps: Deps, installationId: number, stopping: AbortSignal): Promise<void> {
+async function writeFor(
+  deps: Deps,
+  installationId: number,
+  writer: string,
+  stopping: AbortSignal,
+): Promise<void> {
   while (!stopping.aborted) {
-    const row = await takePromise(deps.db, installationId, deps.replica);
+    const row = await takePromise(deps.db, installationId, writer);
     if (!row) return;
     const repository = await findRepositoryById(deps.db, row.repositoryId);
     if (!repository) return breakPromise(deps.db, row, "the repository is not known any more");
@@ -56,6 +63,8 @@ async function writeFor(deps: Deps, installationId: number, stopping: AbortSigna
       }
       await keepPromise(deps.db, row);
     } catch (error) {
+      // Cut off by our own end. It may have had its effect: the next try looks first.
+      if (stopping.aborted) return;
       if (await handleFailure(deps, installationId, row, error)) return;
     }
   }
@@ -82,7 +91,8 @@ async function perform(deps: Deps, client: Client, repository: Repository, row: 
     case "create_label":
       return createLabel(client, repository, effect);
     case "add_label":
-      return addLabel(client, repository, numberOf(row), effect.label);
+      await addLabel(client, repository, numberOf(row), effect.label);
+      return noteLabel(deps.db, repository.id, numberOf(row), effect.label);
     case "close_issue":
       return closeIssue(client, repository, numberOf(row), effect.reason);
     case "comment":
@@ -123,6 +133,11 @@ async function handleFailure(
   error: unknown,
 ): Promise<boolean> {
   const failure = failureOf(error);
+  const bar = barOf(error);
+  if (bar !== null) {
+    await noteBar(deps, installationId, row, bar);
+    return bar === "suspended";
+  }
   const fields = {
     repositoryId: row.repositoryId,
     issue: row.issueNumber,
@@ -131,8 +146,8 @@ async function handleFailure(
   };
   const seconds = failure.retryAfterSeconds ?? backoffSeconds(row.attempts);
   // Right after an event GitHub may still answer 404 (github-cases 71): one refusal is not yet final.
-  const isFinal =
-    (failure.kind === "refused" && !(isAbsent(error) && row.attempts < 4)) || row.attempts >= MAX_ATTEMPTS;
+  const isRefused = failure.kind === "refused" && !(isAbsent(error) && row.attempts < 4);
+  const isFinal = isRefused || row.attempts >= MAX_ATTEMPTS;
   if (isFinal) {
     deps.log.error(
       { ...fields, reason: failure.message },
@@ -145,10 +160,24 @@ async function handleFailure(
     { ...fields, reason: failure.message, retryInSeconds: seconds },
     "writing to GitHub will be tried again",
   );
+  // Neither is about this one row. The pause comes first: should we die now, others wait all the same.
+  const isGeneral = failure.kind === "rate_limited" || failure.kind === "unauthorized";
+  if (isGeneral) await pauseInstallation(deps.db, installationId, seconds);
   await postponePromise(deps.db, row, failure.message, seconds);
-  if (failure.kind === "rate_limited" || failure.kind === "unauthorized") {
-    await pauseInstallation(deps.db, installationId, seconds);
-    return true;
-  }
-  return false;
+  return isGeneral;
+}
+
+/** Nothing is written until GitHub says that the bar is lifted; the promise waits for it. */
+async function noteBar(
+  deps: Deps,
+  installationId: number,
+  row: OutboxRow,
+  bar: "archived" | "suspended",
+): Promise<void> {
+  deps.log.warn(
+    { installationId, repositoryId: row.repositoryId, bar },
+    "GitHub bars the App, and no event told of it; writing waits until that is lifted",
+  );
+  if (bar === "archived") await markArchived(deps.db, row.repositoryId);
+  else await deps.db.transaction().execute((trx) => markSuspended(trx, installationId, true));
 }

@@ -15,10 +15,12 @@ export class EnvFileError extends Error {
 
 const NAMES = ["APP_ID", "PRIVATE_KEY", "WEBHOOK_SECRET"] as const;
 
+const keyOf = (app: NewApp): string => app.privateKey.trim().replaceAll("\r\n", "\n");
+
 /** The variables, as lines of a `.env` file. */
 export function envLines(app: NewApp): string {
   // One line: node turns \n inside double quotes back into a line's end, and so does our configuration.
-  const key = app.privateKey.trim().replaceAll(/\r?\n/g, "\\n");
+  const key = keyOf(app).replaceAll("\n", "\\n");
   return [
     `# The GitHub App ${app.slug}, registered through /setup`,
     `APP_ID=${app.appId}`,
@@ -45,6 +47,7 @@ export function envContent(before: string, app: NewApp): string {
   if (taken.length > 0) {
     throw new EnvFileError(`the file sets ${taken.join(", ")} already, and nothing in it is overwritten`);
   }
+  if (NAMES.every((name) => old[name] === ours[name])) return before;
   const kept = before
     .split(/(?<=\n)/)
     .filter((line) => !/^\s*(export\s+)?(APP_ID|PRIVATE_KEY|WEBHOOK_SECRET)\s*=/.test(line))
@@ -53,8 +56,8 @@ export function envContent(before: string, app: NewApp): string {
   const content = kept + gap + envLines(app);
   // A line of ours inside a value over several lines, an open quote: rather not written than written wrongly.
   const read = parseEnv(content);
-  const expected = { ...old, ...ours, PRIVATE_KEY: app.privateKey.trim(), WEBHOOK_SECRET: app.webhookSecret };
-  const wrong = Object.entries(expected).find(([name, value]) => read[name]?.trimEnd() !== value?.trimEnd());
+  const expected = { ...old, ...ours, PRIVATE_KEY: keyOf(app), WEBHOOK_SECRET: app.webhookSecret };
+  const wrong = Object.entries(expected).find(([name, value]) => read[name] !== value);
   if (wrong) throw new EnvFileError(`the file cannot be added to safely: ${wrong[0]} would read differently`);
   return content;
 }

@@ -29,17 +29,28 @@ export async function fencedWrite<T>(
   write: (trx: Trx) => Promise<T>,
 ): Promise<T> {
   return deps.db.transaction().execute(async (trx) => {
-    const ref = refOf(target);
-    await lockRecord(trx, ref);
-    const found = await findClaim(trx, ref);
-    const state = found && {
-      mark: found.claim.fence,
-      live: found.claim.live,
-      region: found.claim.region,
-      actor: found.claim.actor,
-    };
-    const verdict = decideWrite(state, { token, region: deps.region, actor: caller.actor });
-    if (!verdict.accepted) throw new Problem(verdict.code, ADVICE[verdict.code]);
+    await passFence(trx, deps, caller, target, token);
     return write(trx);
   });
+}
+
+/** Takes the record's lock, and throws unless the caller's token is admitted. What follows in `trx` may write. */
+export async function passFence(
+  trx: Trx,
+  deps: Deps,
+  caller: Caller,
+  target: ClaimTarget,
+  token: number | null,
+): Promise<void> {
+  const ref = refOf(target);
+  await lockRecord(trx, ref);
+  const found = await findClaim(trx, ref);
+  const state = found && {
+    mark: found.claim.fence,
+    live: found.claim.live,
+    region: found.claim.region,
+    actor: found.claim.actor,
+  };
+  const verdict = decideWrite(state, { token, region: deps.region, actor: caller.actor });
+  if (!verdict.accepted) throw new Problem(verdict.code, ADVICE[verdict.code]);
 }

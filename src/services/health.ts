@@ -1,8 +1,9 @@
 /** Is all well, and if not, what is wrong. */
 
 import type { HealthAnswer } from "../contract/operations.ts";
+import type { Check } from "../github/connection.ts";
 import { pingDatabase } from "../store/database.ts";
-import { failedDeliveries, inboxDepth } from "../store/inbox.ts";
+import { failedDeliveries, inboxDepth, type QueueDepth } from "../store/inbox.ts";
 import { migrationState } from "../store/migrate.ts";
 import { outboxDepth } from "../store/outbox.ts";
 import { listRepositories } from "../store/repositories.ts";
@@ -13,10 +14,31 @@ const STUCK_SECONDS = 300;
 const SHOWN_FAILURES = 20;
 const SHOWN_REPOSITORIES = 1000;
 
-/** What anybody may know. */
+/** What anybody may know; it asks the database only, so that a probe costs nothing and tells of this process. */
 export async function publicHealth(deps: Deps): Promise<HealthAnswer> {
-  const { status, version } = await health(deps);
-  return { status, version };
+  const { version } = deps;
+  if (!(await pingDatabase(deps.database))) return { status: "degraded", version };
+  const [migrations, inbox, outbox] = await Promise.all([
+    migrationState(deps.db),
+    inboxDepth(deps.db),
+    outboxDepth(deps.db),
+  ]);
+  const isWell = migrations.pending === 0 && !isStuck(inbox) && !isStuck(outbox);
+  return { status: isWell ? "ok" : "degraded", version };
+}
+
+const isStuck = (depth: QueueDepth): boolean => (depth.oldestSeconds ?? 0) > STUCK_SECONDS;
+
+/** GitHub may hang; whoever asks about health does not. */
+const CHECK_MS = 2000;
+
+async function checkGitHub({ github }: Deps): Promise<Check> {
+  const { promise: late, resolve } = Promise.withResolvers<Check>();
+  const detail = `no answer within ${CHECK_MS} ms`;
+  const timer = setTimeout(() => resolve({ status: "unreachable", detail }), CHECK_MS);
+  const check = await Promise.race([github.check(), late]);
+  clearTimeout(timer);
+  return check;
 }
 
 /** The whole picture, for callers with a token. */
@@ -31,7 +53,7 @@ export async function health(deps: Deps): Promise<HealthAnswer> {
     inboxDepth(deps.db),
     failedDeliveries(deps.db, SHOWN_FAILURES),
     outboxDepth(deps.db),
-    deps.github.check(),
+    checkGitHub(deps),
     listRepositories(deps.db, null, SHOWN_REPOSITORIES),
   ]);
   const problems: string[] = [];
@@ -44,8 +66,10 @@ export async function health(deps: Deps): Promise<HealthAnswer> {
   if (outbox.failed > 0) problems.push(`${outbox.failed} writes to GitHub were refused for good`);
   if ((outbox.oldestSeconds ?? 0) > STUCK_SECONDS)
     problems.push(`a write to GitHub waits for ${outbox.oldestSeconds} s`);
-  if (github.status === "unreachable")
-    problems.push(`GitHub does not answer the App: ${github.detail ?? "no reason given"}`);
+  if (github.status === "unreachable") problems.push(`GitHub does not answer the App: ${github.detail}`);
+  for (const { owner, name, backfillError } of repos) {
+    if (backfillError) problems.push(`the backfill of ${owner}/${name} does not get on: ${backfillError}`);
+  }
   return {
     status: problems.length === 0 ? "ok" : "degraded",
     version,

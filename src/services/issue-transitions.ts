@@ -16,6 +16,7 @@ import {
 import { labelPromise, settlePromise } from "../store/outbox.ts";
 import { findRecord, saveRecord, setRecordTags } from "../store/records.ts";
 import {
+  type CompletedBy,
   cancelItem,
   completeItem,
   type ItemAt,
@@ -39,12 +40,22 @@ export const knownIssue = (issue: IssueSnapshot): KnownIssue => ({
   labels: issue.labels,
 });
 
-/** Does what the plan says, in its order. `region` is the deployment's; `eventAt` is GitHub's time. */
+export interface Context {
+  readonly issue: IssueSnapshot;
+  /** GitHub's time. */
+  readonly eventAt: Date;
+  /** The deployment's. */
+  readonly region: string;
+  /** The merge that closed the issue, if one did. */
+  readonly merge: CompletedBy | null;
+}
+
+/** Does what the plan says, in its order. */
 export async function carryOut(
   trx: Trx,
   at: ItemAt,
   plan: readonly Transition[],
-  context: { issue: IssueSnapshot; eventAt: Date; region: string },
+  context: Context,
 ): Promise<void> {
   for (const transition of plan) await carryOutOne(trx, at, transition, context);
 }
@@ -53,7 +64,7 @@ async function carryOutOne(
   trx: Trx,
   at: ItemAt,
   transition: Transition,
-  { issue, eventAt, region }: { issue: IssueSnapshot; eventAt: Date; region: string },
+  { issue, eventAt, region, merge }: Context,
 ): Promise<void> {
   const { repository, number } = at;
   switch (transition.kind) {
@@ -92,7 +103,7 @@ async function carryOutOne(
     case "unpark":
       return unparkItem(trx, at, transition.by, eventAt);
     case "complete":
-      return completeItem(trx, at, { human: transition.by }, eventAt);
+      return completeItem(trx, at, merge ?? { human: transition.by }, eventAt);
     case "cancel":
       return cancelItem(trx, at, transition.by, eventAt);
     case "reopen":

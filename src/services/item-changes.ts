@@ -9,7 +9,7 @@ import { itemRef } from "../domain/record-key.ts";
 import { hasLabel, withTag } from "../domain/tags.ts";
 import { type Claim, endClaim, findClaim } from "../store/claims.ts";
 import type { Trx } from "../store/database.ts";
-import { closeIncidents, forgiveAttempts, setState } from "../store/items.ts";
+import { closeIncidents, forgiveAttempts, setState, wasParked } from "../store/items.ts";
 import { findIssue } from "../store/mirror.ts";
 import { labelPromise, promise, settlePromise } from "../store/outbox.ts";
 import { findRecord, setRecordTags } from "../store/records.ts";
@@ -148,11 +148,17 @@ export async function cancelItem(trx: Trx, at: ItemAt, by: string, eventAt: Date
   await endLiveClaim(trx, at, "released");
 }
 
-/** A reopened issue brings its item back to life; attempts go on counting. */
+/** A reopened issue brings its item back to life; attempts go on counting. What was parked is parked again. */
 export async function reopenItem(trx: Trx, at: ItemAt, by: string, eventAt: Date): Promise<void> {
+  const { repository, number } = at;
+  const parked = await wasParked(trx, repository.id, number);
+  await settlePromise(trx, repository.id, `close:${number}`, "reopened");
+  if (parked) {
+    const reason = "It was parked before it was closed, and reopening does not unpark.";
+    return parkItem(trx, at, { by, reason, eventAt });
+  }
   await setStateTag(trx, at, null);
-  await setState(trx, at.repository.id, at.number, { state: null, by, eventAt });
-  await settlePromise(trx, at.repository.id, `close:${at.number}`, "reopened");
+  await setState(trx, repository.id, number, { state: null, by, eventAt });
 }
 
 /** Promises a label on the issue. */

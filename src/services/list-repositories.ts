@@ -9,7 +9,7 @@ export async function listRepos(
   deps: Deps,
   query: { cursor?: string | undefined; limit: number },
 ): Promise<ReposAnswer> {
-  const after = query.cursor === undefined ? null : readCursor(query.cursor);
+  const after = query.cursor === undefined ? null : readCursor(query.cursor, 0, Number.MAX_SAFE_INTEGER);
   const rows = await listRepositories(deps.db, after, query.limit + 1);
   const repos = rows.slice(0, query.limit);
   const last = repos.at(-1);

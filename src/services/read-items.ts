@@ -2,6 +2,7 @@
 
 import type { ItemBody, ItemsQuery } from "../contract/items.ts";
 import { Problem } from "../contract/problem.ts";
+import { MAX_INT32 } from "../contract/text.ts";
 import { roleOf } from "../domain/item-state.ts";
 import { isHeld } from "../domain/lease.ts";
 import { findItemView, listItemViews } from "../store/item-facts.ts";
@@ -12,7 +13,7 @@ import { itemBody } from "./item-body.ts";
 import { isPartOf } from "./ready.ts";
 
 export async function getItem(deps: Deps, repository: Repository, number: number): Promise<ItemBody> {
-  const found = await findItemView(deps.db, repository.id, number, repository.settings.poisonThreshold);
+  const found = await findItemView(deps.db, repository.id, number, repository.settings);
   if (!found?.item.facts.enrolled) {
     throw new Problem(
       "not_found",
@@ -30,9 +31,9 @@ export async function listItems(
   query: ItemsQuery,
 ): Promise<{ items: ItemBody[]; nextCursor: string | null }> {
   const items: ItemBody[] = [];
-  let after = readCursor(query.cursor);
+  let after = readCursor(query.cursor, 0, MAX_INT32);
   for (;;) {
-    const page = await listItemViews(deps.db, repository.id, repository.settings.poisonThreshold, {
+    const page = await listItemViews(deps.db, repository.id, repository.settings, {
       after,
       limit: query.limit + 1,
       state: query.state,

@@ -34,7 +34,7 @@ async function readTarget(db: Db, home: Repository, key: string, field: string) 
   const parsed = parseKey(key, home);
   if (parsed.kind === "malformed") {
     const message = `"${key}" is no key; write repo/{owner}/{name}/mem/{topic}/{id}, mem/{topic}/{id} or file/{path}`;
-    throw new Problem("validation_failed", message, { errors: [{ field, message }] });
+    throw new Problem("validation_failed", `${field}: ${message}`, { errors: [{ field, message }] });
   }
   if (parsed.kind === "local") return { repositoryId: home.id, target: parsed.target };
   const other = await findRepositoryByName(db, parsed.owner, parsed.name);
@@ -44,14 +44,17 @@ async function readTarget(db: Db, home: Repository, key: string, field: string) 
 /** Prints links as `{relation: [key]}`, under the present names of their repositories. */
 export async function printLinks(db: Db, home: Repository, links: readonly RecordLink[]) {
   const names = new Map<number, RepositoryName>([[home.id, home]]);
-  const printed: Record<string, string[]> = {};
+  // A map: a relation may be called `constructor`.
+  const printed = new Map<string, string[]>();
   for (const link of links) {
     const known = names.get(link.repositoryId) ?? (await findRepositoryById(db, link.repositoryId));
     if (known) names.set(link.repositoryId, known);
     const key = known ? `repo/${known.owner}/${known.name}/${link.target}` : link.target;
-    printed[link.relation] = [...(printed[link.relation] ?? []), key];
+    const keys = printed.get(link.relation);
+    if (keys) keys.push(key);
+    else printed.set(link.relation, [key]);
   }
-  return printed;
+  return Object.fromEntries(printed);
 }
 
 /** Refuses `blockedBy` edges of an item that could never be satisfied, or that would close a cycle. */
@@ -64,7 +67,7 @@ export async function assertEdges(
   const edges = links.filter((link) => link.relation === "blockedBy");
   if (number === null || edges.length === 0) return;
   const { repositoryId } = refOf(target);
-  await lockEdges(trx, repositoryId);
+  await lockEdges(trx);
   const self = { repositoryId, target: itemTarget(number) };
   for (const edge of edges) {
     if (edge.repositoryId !== 0 && itemOfTarget(edge.target) === null) {

@@ -2,7 +2,7 @@
 
 import type { RecordAnswer, RememberRequest, UpdateRequest } from "../contract/memory.ts";
 import { Problem } from "../contract/problem.ts";
-import { BACKLOG, numberOfRef } from "../domain/record-key.ts";
+import { BACKLOG, numberOfRef, type RepositoryName } from "../domain/record-key.ts";
 import { isReservedTag } from "../domain/tags.ts";
 import type { Trx } from "../store/database.ts";
 import {
@@ -17,9 +17,17 @@ import {
 import type { Caller } from "./caller.ts";
 import { type ClaimTarget, refOf } from "./claim.ts";
 import type { Deps } from "./deps.ts";
-import { fencedWrite } from "./fenced-write.ts";
+import { fencedWrite, passFence } from "./fenced-write.ts";
 import { recordAnswer } from "./recall.ts";
 import { assertEdges, readLinks } from "./record-links.ts";
+import { repositoryForWriting } from "./repository-by-name.ts";
+
+/** A record by its name. Its repository may not be known yet: the first write makes it. */
+export interface RecordAddress {
+  readonly repository: RepositoryName;
+  readonly topic: string;
+  readonly id: string;
+}
 
 interface Change {
   readonly scalars: Pick<RememberRequest, "title" | "body" | "author" | "provenance" | "kind" | "expiresAt">;
@@ -33,19 +41,25 @@ interface Change {
 export async function remember(
   deps: Deps,
   caller: Caller,
-  target: ClaimTarget,
+  address: RecordAddress,
   token: number | null,
   request: RememberRequest,
 ): Promise<{ record: RecordAnswer; created: boolean }> {
   const { tags = [], links = {}, ...scalars } = request;
-  const change: Change = {
-    scalars,
-    addTags: tags,
-    removeTags: [],
-    addLinks: await readLinks(deps.db, target.repository, links, "links"),
-    removeLinks: [],
-  };
-  return write(deps, caller, target, token, change, false);
+  return deps.db.transaction().execute(async (trx) => {
+    const repository = await repositoryForWriting(trx, deps, address.repository);
+    const target: ClaimTarget = { ...address, repository };
+    await passFence(trx, deps, caller, target, token);
+    const change: Change = {
+      scalars,
+      addTags: tags,
+      removeTags: [],
+      addLinks: await readLinks(trx, repository, links, "links"),
+      removeLinks: [],
+    };
+    const before = await findRecord(trx, refOf(target));
+    return { record: await write(trx, target, before, change), created: before === null };
+  });
 }
 
 /** Patches a record that must exist. */
@@ -56,35 +70,44 @@ export async function update(
   token: number | null,
   request: UpdateRequest,
 ): Promise<RecordAnswer> {
+  const { repository } = target;
   const { tags, links, ...scalars } = request;
-  const change: Change = {
-    scalars,
-    addTags: tags?.add ?? [],
-    removeTags: tags?.remove ?? [],
-    addLinks: await readLinks(deps.db, target.repository, links?.add ?? {}, "links.add"),
-    removeLinks: await readLinks(deps.db, target.repository, links?.remove ?? {}, "links.remove"),
-  };
-  return (await write(deps, caller, target, token, change, true)).record;
+  return fencedWrite(deps, caller, target, token, async (trx) => {
+    const change: Change = {
+      scalars,
+      addTags: tags?.add ?? [],
+      removeTags: tags?.remove ?? [],
+      addLinks: await readLinks(trx, repository, links?.add ?? {}, "links.add"),
+      removeLinks: await readLinks(trx, repository, links?.remove ?? {}, "links.remove"),
+    };
+    const before = await findRecord(trx, refOf(target));
+    if (before === null && target.topic !== BACKLOG) {
+      throw new Problem("not_found", "there is no such record; PUT it to create it");
+    }
+    return write(trx, target, before, change);
+  });
 }
 
 async function write(
-  deps: Deps,
-  caller: Caller,
+  trx: Trx,
   target: ClaimTarget,
-  token: number | null,
+  before: MemoryRecord | null,
   change: Change,
-  mustExist: boolean,
-): Promise<{ record: RecordAnswer; created: boolean }> {
+): Promise<RecordAnswer> {
   assertSettable(target, change);
-  const written = await fencedWrite(deps, caller, target, token, async (trx) => {
-    const before = await findRecord(trx, refOf(target));
-    if (before === null) assertCreatable(target, mustExist);
-    await apply(trx, target, before, change);
-    return { record: await findRecord(trx, refOf(target)), created: before === null };
+  if (before === null) assertCreatable(target);
+  await apply(trx, target, before, change);
+  const record = await findRecord(trx, refOf(target));
+  // Thrown in here, so that what was there before stays.
+  if (record === null) throw expired();
+  return recordAnswer(trx, target, record);
+}
+
+function expired(): Problem {
+  const message = "lies in the past: nothing would be kept";
+  return new Problem("validation_failed", `expiresAt ${message}`, {
+    errors: [{ field: "expiresAt", message }],
   });
-  if (!written.record)
-    throw new Problem("validation_failed", "expiresAt lies in the past: nothing would be kept");
-  return { record: await recordAnswer(deps.db, target, written.record), created: written.created };
 }
 
 /** Some facts have one way in: a general write is refused, naming the right call. */
@@ -109,15 +132,13 @@ function rightCall(tag: string): string {
   return "put the backlog label on the issue";
 }
 
-function assertCreatable(target: ClaimTarget, mustExist: boolean): void {
-  if (target.topic === BACKLOG) {
-    const what = numberOfRef(target) === null ? "an item's id is issue-<number>; " : "";
-    throw new Problem(
-      "reserved",
-      `${what}an item exists only together with its issue: open the issue on GitHub and put the backlog label on it`,
-    );
-  }
-  if (mustExist) throw new Problem("not_found", "there is no such record; PUT it to create it");
+function assertCreatable(target: ClaimTarget): void {
+  if (target.topic !== BACKLOG) return;
+  const what = numberOfRef(target) === null ? "an item's id is issue-<number>; " : "";
+  throw new Problem(
+    "reserved",
+    `${what}an item exists only together with its issue: open the issue on GitHub and put the backlog label on it`,
+  );
 }
 
 async function apply(

@@ -2,6 +2,7 @@
 
 import { Problem } from "../contract/problem.ts";
 import type { RepositoryName } from "../domain/record-key.ts";
+import type { Trx } from "../store/database.ts";
 import { createLocalRepository, findRepositoryByName, type Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 
@@ -16,9 +17,12 @@ export async function repositoryByName(deps: Deps, { owner, name }: RepositoryNa
   );
 }
 
-/** As above, but without an App a first write makes the repository, so that memory works from the first minute. */
-export async function repositoryForWriting(deps: Deps, name: RepositoryName): Promise<Repository> {
-  const repository = await findRepositoryByName(deps.db, name.owner, name.name);
+/**
+ * As above, but without an App the first write makes the repository, so that memory works from the first
+ * minute. Made in the write's own transaction: a write that is refused leaves none behind.
+ */
+export async function repositoryForWriting(trx: Trx, deps: Deps, name: RepositoryName): Promise<Repository> {
+  const repository = await findRepositoryByName(trx, name.owner, name.name);
   if (repository || deps.github.app !== null) return repository ?? repositoryByName(deps, name);
-  return deps.db.transaction().execute((trx) => createLocalRepository(trx, name.owner, name.name));
+  return createLocalRepository(trx, name.owner, name.name);
 }

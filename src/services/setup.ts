@@ -13,8 +13,11 @@ import {
   type NewApp,
   type RegisteredApp,
   readApp,
+  webBaseOf,
 } from "../github/manifest.ts";
 import { EnvFileError, envLines, writeEnvFile } from "./env-file.ts";
+
+export type { RegisteredApp };
 
 export interface SetupDeps {
   readonly github: GitHubConnection;
@@ -55,6 +58,11 @@ export class Setup {
 
   constructor(deps: SetupDeps) {
     this.#deps = deps;
+  }
+
+  /** Where people see the GitHub that the App is registered on. */
+  get webBase(): string {
+    return webBaseOf(this.#deps.github.baseUrl);
   }
 
   /** Whether an App is configured, without asking GitHub. */

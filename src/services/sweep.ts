@@ -24,8 +24,15 @@ export async function sweep(deps: Deps): Promise<number> {
     for (const { repositoryId, number } of batch) {
       const repository = await findRepositoryById(deps.db, repositoryId);
       if (!repository) continue;
-      const did = await deps.db.transaction().execute((trx) => parkIfPoisoned(trx, repository, number, null));
-      if (did) parked += 1;
+      try {
+        const did = await deps.db
+          .transaction()
+          .execute((trx) => parkIfPoisoned(trx, repository, number, null));
+        if (did) parked += 1;
+      } catch (error) {
+        // One that fails must not keep the others from being swept.
+        deps.log.error({ err: error, repositoryId, number }, "an item could not be swept");
+      }
     }
     const last = batch.at(-1);
     if (!last || batch.length < BATCH) break;
@@ -48,10 +55,10 @@ export async function parkIfPoisoned(
   note: string | null,
 ): Promise<boolean> {
   await lockRecord(trx, itemRef(repository.id, number));
-  const threshold = repository.settings.poisonThreshold;
-  const found = await findItemView(trx, repository.id, number, threshold);
+  const found = await findItemView(trx, repository.id, number, repository.settings);
   if (!found) return false;
   const { facts, attempts } = found.item;
+  const { threshold } = facts;
   if (facts.state !== null || isHeld(facts.claim, found.now) || !isPoison(attempts.count, threshold))
     return false;
   await parkItem(

@@ -1,7 +1,6 @@
 /** Items that look claimable, best first: what `claim-next` tries one after the other. */
 
 import { sql } from "kysely";
-import { itemTarget } from "../domain/record-key.ts";
 import type { Db } from "./database.ts";
 
 export interface Selector {
@@ -36,9 +35,9 @@ export async function findCandidates(
   const successor =
     selector.after === null
       ? sql`(i.number < 0)`
-      : sql`exists (select 1 from record_link l where l.repository_id = i.repository_id and l.topic = 'backlog'
-          and l.id = 'issue-' || i.number and l.relation = 'blockedBy' and l.target_repository_id = i.repository_id
-          and l.target = ${itemTarget(selector.after)})`;
+      : sql`exists (select 1 from record_link l where l.repository_id = i.repository_id and l.number = i.number
+          and l.relation = 'blockedBy' and l.target_repository_id = i.repository_id
+          and l.target_number = ${selector.after})`;
   const wanted = [
     sql`i.repository_id = ${repositoryId} and i.state is null and i.enrolled and i.admitted and i.issue_open`,
     sql`i.open_blockers = 0 and i.parts = 0 and coalesce(i.home_region, ${region}) = ${region}`,

@@ -51,3 +51,7 @@ export async function pingDatabase(database: Database): Promise<boolean> {
     return false;
   }
 }
+
+/** PostgreSQL refused a value (classes 22 and 23): trying again would not help. */
+export const isDataError = (error: unknown): boolean =>
+  /^2[23]/.test((error as { code?: string } | null)?.code ?? "");

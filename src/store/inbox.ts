@@ -23,7 +23,9 @@ export interface NewDelivery {
 
 export interface Delivery extends NewDelivery {
   readonly seq: number;
+  /** Counting this one. */
   readonly attempts: number;
+  readonly ageSeconds: number;
 }
 
 /** How long one delivery may take before another process may take it over. */
@@ -56,6 +58,7 @@ interface DeliveryRow {
   payload: string;
   seq: number;
   attempts: number;
+  age_seconds: number;
 }
 
 const toDelivery = (row: DeliveryRow): Delivery => ({
@@ -68,6 +71,7 @@ const toDelivery = (row: DeliveryRow): Delivery => ({
   payload: row.payload,
   seq: row.seq,
   attempts: row.attempts,
+  ageSeconds: row.age_seconds,
 });
 
 /** Leases the oldest delivery that is due and heads its lane; with `lane`, only of that lane. Null: nothing is due. */
@@ -88,7 +92,7 @@ export async function takeDelivery(
       order by i.seq limit 1 for update skip locked)
     update inbox set locked_until = db_now() + make_interval(secs => ${LEASE_SECONDS}), attempts = attempts + 1
     from head where inbox.seq = head.seq
-    returning inbox.*`.execute(db);
+    returning inbox.*, extract(epoch from db_now() - inbox.received_at)::float8 as age_seconds`.execute(db);
   return rows[0] ? toDelivery(rows[0]) : null;
 }
 
@@ -126,6 +130,17 @@ export async function postponeDelivery(db: Db, seq: number, attempt: number, err
     .execute();
 }
 
+/** Gives a lease back: the try did not come to its end through no fault of the delivery. */
+export async function returnDelivery(db: Db, seq: number, attempt: number): Promise<void> {
+  await db
+    .updateTable("inbox")
+    .set({ locked_until: null, attempts: attempt - 1 })
+    .where("seq", "=", seq)
+    .where("attempts", "=", attempt)
+    .where("state", "=", "pending")
+    .execute();
+}
+
 /** Gives a delivery up. It is kept, with its error, and a redelivery tries it anew. */
 export async function failDelivery(db: Db, seq: number, attempt: number, error: string): Promise<void> {
   await db
@@ -137,11 +152,14 @@ export async function failDelivery(db: Db, seq: number, attempt: number, error: 
     .execute();
 }
 
-/** How many seconds until the next delivery is due; null when none is pending. */
+/** How many seconds until a lane's head is due; null when none is pending. What follows a head waits with it. */
 export async function secondsUntilDelivery(db: Db): Promise<number | null> {
   const { rows } = await sql<{ seconds: number | null }>`
+    with heads as (
+      select distinct on (repository_id, lane) next_try_at, locked_until from inbox
+      where state = 'pending' order by repository_id, lane, seq)
     select extract(epoch from min(greatest(next_try_at, coalesce(locked_until, next_try_at))) - db_now())::float8 as seconds
-    from inbox where state = 'pending'`.execute(db);
+    from heads`.execute(db);
   return rows[0]?.seconds ?? null;
 }
 

@@ -14,6 +14,17 @@ export interface ItemRow {
   readonly stateEventAt: Date | null;
 }
 
+/** Whether the item was parked when it ended. */
+export async function wasParked(db: Db, repositoryId: number, number: number): Promise<boolean> {
+  const row = await db
+    .selectFrom("item")
+    .select("was_parked")
+    .where("repository_id", "=", repositoryId)
+    .where("number", "=", number)
+    .executeTakeFirst();
+  return row?.was_parked ?? false;
+}
+
 const COLUMNS = ["number", "enrolled", "admitted", "admission_at", "state", "state_event_at"] as const;
 
 /** The item's own row, or null when the issue is no item. */
@@ -109,6 +120,11 @@ export async function setState(
   await trx
     .updateTable("item")
     .set({
+      // Kept from the old state, which the update sees on its right-hand side.
+      was_parked:
+        change.state === null || change.state === "parked"
+          ? false
+          : sql<boolean>`coalesce(state = 'parked', false) or was_parked`,
       state: change.state,
       state_at: dbNow,
       state_by: change.by,
@@ -193,4 +209,20 @@ export async function itemsToSweep(db: Db, limit: number, after: { repositoryId:
                    and m.issue_number = i.number and m.fence > i.attempts_after))
     order by i.repository_id, i.number limit ${limit}`.execute(db);
   return rows;
+}
+
+/** Items that must show a label and do not: the gate where nobody admitted, the park's where it is parked. */
+export async function itemsNotShowing(
+  db: Db,
+  repositoryId: number,
+  which: "gated" | "parked",
+  label: string,
+): Promise<number[]> {
+  const { rows } = await sql<{ number: number }>`
+    select i.number from item i join issue s on s.repository_id = i.repository_id and s.number = i.number
+    where i.repository_id = ${repositoryId} and i.enrolled and s.state = 'open' and s.gone is null
+      and ${which === "parked" ? sql`i.state = 'parked'` : sql`i.state is null and not i.admitted`}
+      and not exists (select 1 from unnest(s.labels) as has where lower(has) = lower(${label}))
+    order by i.number`.execute(db);
+  return rows.map((row) => row.number);
 }

@@ -1,9 +1,9 @@
 /** The mirror of issues, comments and labels: a cache whose only writer is GitHub (protocol 1). */
 
-import type { Selectable } from "kysely";
+import { type Selectable, sql } from "kysely";
 import type { IssueSnapshot } from "../domain/mirror-merge.ts";
 import type { Db, Trx } from "./database.ts";
-import type { IssueTable } from "./schema.ts";
+import type { IssueTable } from "./mirror-schema.ts";
 
 const toSnapshot = (row: Selectable<IssueTable>): IssueSnapshot => ({
   number: row.number,
@@ -162,6 +162,37 @@ export async function saveLabel(trx: Trx, repositoryId: number, label: LabelSnap
     .values({ repository_id: repositoryId, id: label.id, ...facts })
     .onConflict((conflict) => conflict.columns(["repository_id", "id"]).doUpdateSet(facts))
     .execute();
+}
+
+/** The label's name as last heard; null when the definition was never seen. */
+export async function findLabelName(db: Db, repositoryId: number, id: number): Promise<string | null> {
+  const row = await db
+    .selectFrom("label")
+    .select("name")
+    .where("repository_id", "=", repositoryId)
+    .where("id", "=", id)
+    .executeTakeFirst();
+  return row?.name ?? null;
+}
+
+/** A renamed label is renamed on every issue, of which GitHub says nothing (github-cases 18). */
+export async function renameLabelOnIssues(
+  trx: Trx,
+  repositoryId: number,
+  from: string,
+  to: string,
+): Promise<void> {
+  await sql`
+    update issue set labels = array_replace(labels, ${from}, ${to})
+    where repository_id = ${repositoryId} and ${from} = any (labels)`.execute(trx);
+}
+
+/** GitHub answered that the label is on the issue; its event comes later. */
+export async function noteLabel(db: Db, repositoryId: number, number: number, label: string): Promise<void> {
+  await sql`
+    update issue set labels = array_append(labels, ${label})
+    where repository_id = ${repositoryId} and number = ${number}
+      and not exists (select 1 from unnest(labels) as has where lower(has) = lower(${label}))`.execute(db);
 }
 
 export async function deleteLabel(trx: Trx, repositoryId: number, id: number): Promise<void> {

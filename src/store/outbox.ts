@@ -85,7 +85,14 @@ export interface OutboxRow {
   readonly createdAt: Date;
 }
 
-const WRITER_SECONDS = 60;
+/** Longer than one row's requests may take, at twenty seconds each. */
+const WRITER_SECONDS = 120;
+
+/** Of the row `o`: nothing promised earlier for the same issue is still to be done. */
+const headsItsLine = sql`not exists (
+  select 1 from outbox earlier
+  where earlier.repository_id = o.repository_id and earlier.state = 'pending' and earlier.id < o.id
+    and earlier.issue_number is not distinct from o.issue_number)`;
 
 /** Becomes the writer of an installation with something due. Null: there is none, or others write. */
 export async function takeWriter(db: Db, writer: string): Promise<number | null> {
@@ -99,7 +106,7 @@ export async function takeWriter(db: Db, writer: string): Promise<number | null>
         and exists (
           select 1 from outbox o join repository r on r.id = o.repository_id
           where r.installation_id = i.id and r.installed and not r.archived
-            and o.state = 'pending' and o.next_try_at <= db_now())
+            and o.state = 'pending' and o.next_try_at <= db_now() and ${headsItsLine})
       limit 1 for update of i skip locked)
     returning id`.execute(db);
   return rows[0]?.id ?? null;
@@ -142,10 +149,7 @@ export async function takePromise(db: Db, installationId: number, writer: string
       select o.repository_id, o.id from outbox o
       join repository r on r.id = o.repository_id join mine on r.installation_id = mine.id
       where o.state = 'pending' and o.next_try_at <= db_now() and r.installed and not r.archived
-        and not exists (
-          select 1 from outbox earlier
-          where earlier.repository_id = o.repository_id and earlier.state = 'pending' and earlier.id < o.id
-            and earlier.issue_number is not distinct from o.issue_number)
+        and ${headsItsLine}
       order by o.id limit 1 for update of o skip locked)
     update outbox set attempts = attempts + 1 from head
     where outbox.repository_id = head.repository_id and outbox.id = head.id
@@ -208,7 +212,7 @@ export async function secondsUntilPromise(db: Db): Promise<number | null> {
     select extract(epoch from min(greatest(o.next_try_at, i.paused_until, i.writer_until)) - db_now())::float8 as seconds
     from outbox o join repository r on r.id = o.repository_id join installation i on i.id = r.installation_id
     where o.state = 'pending' and r.installed and not r.archived
-      and i.suspended_at is null and i.removed_at is null`.execute(db);
+      and i.suspended_at is null and i.removed_at is null and ${headsItsLine}`.execute(db);
   return rows[0]?.seconds ?? null;
 }
 
@@ -223,4 +227,17 @@ export async function retryPromisedLabels(db: Db): Promise<number> {
       and not exists (select 1 from outbox p where p.repository_id = o.repository_id
         and p.promise = o.promise and p.id > o.id)`.execute(db);
   return Number(numAffectedRows ?? 0n);
+}
+
+/** Whether the last promise of that name is not known to be kept: pending, or given up. */
+export async function isUnconfirmed(db: Db, repositoryId: number, name: string): Promise<boolean> {
+  const row = await db
+    .selectFrom("outbox")
+    .select("state")
+    .where("repository_id", "=", repositoryId)
+    .where("promise", "=", name)
+    .orderBy("id", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined && row.state !== "done";
 }

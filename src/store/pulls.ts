@@ -2,7 +2,7 @@
 
 import type { Selectable } from "kysely";
 import type { Db, Trx } from "./database.ts";
-import type { CheckSuiteTable, PullRequestReviewTable, PullRequestTable } from "./schema.ts";
+import type { CheckSuiteTable, PullRequestReviewTable, PullRequestTable } from "./mirror-schema.ts";
 
 export interface PullSnapshot {
   readonly number: number;

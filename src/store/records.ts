@@ -1,6 +1,7 @@
 /** Memory records and their links (protocol 2). */
 
 import { sql } from "kysely";
+import { Problem } from "../contract/problem.ts";
 import type { LinkTarget, RecordRef } from "../domain/record-key.ts";
 import { dbNow } from "./clock.ts";
 import type { Db, Trx } from "./database.ts";
@@ -26,8 +27,22 @@ export interface RecordLink extends LinkTarget {
 
 /** Serialises everything that decides on a record: claims, fenced writes, transitions (protocol 4). */
 export async function lockRecord(trx: Trx, ref: RecordRef): Promise<void> {
+  if (ref.repositoryId < 0) await holdLocalRepository(trx, ref.repositoryId);
   const name = `${ref.repositoryId}/${ref.topic}/${ref.id}`;
   await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 7203))`.execute(trx);
+}
+
+/** A repository that lives only here moves to GitHub's id when the App comes: not while it is written to. */
+async function holdLocalRepository(trx: Trx, id: number): Promise<void> {
+  const held = await trx
+    .selectFrom("repository")
+    .select("id")
+    .where("id", "=", id)
+    .where("current_name", "=", true)
+    .forShare()
+    .executeTakeFirst();
+  if (held) return;
+  throw new Problem("conflict", "this repository has just been connected to GitHub; send the request again");
 }
 
 /** The record, unless it is absent or expired. */
@@ -174,31 +189,53 @@ export async function removeLinks(trx: Trx, ref: RecordRef, links: readonly Reco
   }
 }
 
+type Node = Omit<RecordLink, "relation">;
+
 /**
- * A chain of `blockedBy` edges that leads from one item to another, both ends included, or null. Edges into
- * other repositories are followed too.
+ * The shortest chain of `blockedBy` edges that leads from one item to another, both ends included, or null.
+ * Edges into other repositories are followed too. Searched level by level, so that each item is visited once:
+ * a recursive query that carries its path would visit every way through a layered graph.
  */
-export async function blockingPath(
-  trx: Trx,
-  from: { repositoryId: number; target: string },
-  to: { repositoryId: number; target: string },
-): Promise<string[] | null> {
-  const { rows } = await sql<{ path: string[] }>`
-    with recursive walk (repository_id, target, path) as (
-      select ${from.repositoryId}::bigint, ${from.target}::text, array[${from.target}::text]
-      union all
-      select l.target_repository_id, l.target, w.path || l.target
-      from walk w join record_link l
-        on l.repository_id = w.repository_id and 'mem/' || l.topic || '/' || l.id = w.target and l.relation = 'blockedBy'
-      where not l.target = any (w.path)
-    ) cycle repository_id, target set looped using visited
-    select path from walk where repository_id = ${to.repositoryId} and target = ${to.target} limit 1`.execute(
-    trx,
-  );
-  return rows[0]?.path ?? null;
+export async function blockingPath(trx: Trx, from: Node, to: Node): Promise<string[] | null> {
+  const nameOf = ({ repositoryId, target }: Node) => `${repositoryId}/${target}`;
+  /** Each node seen, with the one it was reached from. */
+  const cameFrom = new Map<string, Node | null>([[nameOf(from), null]]);
+  let level: readonly Node[] = [from];
+  while (level.length > 0 && !cameFrom.has(nameOf(to))) {
+    const next: Node[] = [];
+    for (const { source, ...node } of await blockersOf(trx, level)) {
+      if (cameFrom.has(nameOf(node))) continue;
+      cameFrom.set(nameOf(node), source);
+      next.push(node);
+    }
+    level = next;
+  }
+  if (!cameFrom.has(nameOf(to))) return null;
+  const path: string[] = [];
+  for (let node: Node | null = to; node !== null; node = cameFrom.get(nameOf(node)) ?? null) {
+    path.unshift(node.target);
+  }
+  return path;
 }
 
-/** Edges are authored one at a time per repository, so that two halves of a cycle cannot slip in together. */
-export async function lockEdges(trx: Trx, repositoryId: number): Promise<void> {
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`edges/${repositoryId}`}, 7203))`.execute(trx);
+/** What these records are blocked by, each with the record that says so. */
+async function blockersOf(trx: Trx, nodes: readonly Node[]): Promise<(Node & { source: Node })[]> {
+  const { rows } = await sql<{ from_id: number; from: string; to_id: number; to: string }>`
+    select n.repository_id as from_id, n.target as "from", l.target_repository_id as to_id, l.target as "to"
+    from unnest(${nodes.map((node) => node.repositoryId)}::bigint[], ${nodes.map((node) => node.target)}::text[])
+      as n (repository_id, target)
+    join record_link l on l.repository_id = n.repository_id and l.topic = split_part(n.target, '/', 2)
+      and l.id = split_part(n.target, '/', 3) and l.relation = 'blockedBy'
+    where n.target like 'mem/%'
+    order by l.created_at, l.target`.execute(trx);
+  return rows.map((row) => ({
+    repositoryId: row.to_id,
+    target: row.to,
+    source: { repositoryId: row.from_id, target: row.from },
+  }));
+}
+
+/** Edges are authored one at a time, so that two halves of a cycle cannot slip in together, of two repositories even. */
+export async function lockEdges(trx: Trx): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtextextended('edges', 7203))`.execute(trx);
 }

@@ -115,6 +115,21 @@ export async function saveRepository(
   return { repository: toRepository(row), isNew: known === null };
 }
 
+/**
+ * Whether a description of the repository is news: GitHub's deliveries come late, and an old name must not return.
+ * Remembers its time if it is.
+ */
+export async function isNewDescription(trx: Trx, id: number, at: Date): Promise<boolean> {
+  const row = await trx
+    .updateTable("repository")
+    .set({ described_at: at })
+    .where("id", "=", id)
+    .where((where) => where.or([where("described_at", "is", null), where("described_at", "<=", at)]))
+    .returning("id")
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
 /** Makes a repository that lives only here, for memory and claims before an App is registered. */
 export async function createLocalRepository(trx: Trx, owner: string, name: string): Promise<Repository> {
   await sql`
@@ -158,6 +173,11 @@ export async function markUninstalled(
     .execute();
 }
 
+/** GitHub refuses writes there, and says why. */
+export async function markArchived(db: Db, id: number): Promise<void> {
+  await db.updateTable("repository").set({ archived: true }).where("id", "=", id).execute();
+}
+
 /** GitHub was heard from about the repository, now. */
 export async function markHeard(db: Db, id: number): Promise<void> {
   await db.updateTable("repository").set({ heard_at: dbNow }).where("id", "=", id).execute();
@@ -170,6 +190,8 @@ export interface RepositorySummary {
   readonly installed: boolean;
   readonly items: number;
   readonly mirrorAgeSeconds: number | null;
+  /** Why its backfill stopped, until it goes on. */
+  readonly backfillError: string | null;
 }
 
 /** Repositories by id, after a cursor. `items` counts enrolled live items. */
@@ -181,7 +203,8 @@ export async function listRepositories(
   const { rows } = await sql<RepositorySummary>`
     select r.id, r.owner, r.name, r.installed,
            (select count(*) from item i where i.repository_id = r.id and i.enrolled) as items,
-           floor(extract(epoch from db_now() - r.heard_at))::int as "mirrorAgeSeconds"
+           floor(extract(epoch from db_now() - r.heard_at))::int as "mirrorAgeSeconds",
+           case when r.installed and r.backfill_state = 'pending' then r.backfill_error end as "backfillError"
     from repository r
     where r.current_name and (${after}::bigint is null or r.id > ${after})
     order by r.id limit ${limit}`.execute(db);

@@ -1,6 +1,7 @@
 /** The tables of `migrations/`, as Kysely sees them. Only the store knows these shapes. */
 
 import type { ColumnType, Generated, JSONColumnType } from "kysely";
+import type { MirrorTables } from "./mirror-schema.ts";
 
 type Timestamp = ColumnType<Date, Date | string, Date | string>;
 type Defaulted<T> = ColumnType<T, T | undefined, T>;
@@ -29,6 +30,7 @@ export interface RepositoryTable {
   backfill_state: Defaulted<"none" | "pending" | "done">;
   backfill_cursor: JSONColumnType<object> | null;
   backfill_error: string | null;
+  described_at: Timestamp | null;
   backfiller: string | null;
   backfiller_until: Timestamp | null;
   heard_at: Timestamp | null;
@@ -54,116 +56,6 @@ export interface InboxTable {
   finished_at: Timestamp | null;
 }
 
-export interface IssueTable {
-  repository_id: number;
-  number: number;
-  id: number;
-  node_id: string | null;
-  title: string;
-  body: string | null;
-  state: "open" | "closed";
-  state_reason: string | null;
-  labels: string[];
-  author_id: number | null;
-  author_login: string | null;
-  author_type: string | null;
-  author_association: string | null;
-  via_app_id: number | null;
-  assignees: string[];
-  milestone: string | null;
-  locked: boolean;
-  html_url: string;
-  gone: string | null;
-  created_at: Timestamp;
-  updated_at: Timestamp;
-  closed_at: Timestamp | null;
-}
-
-export interface IssueCommentTable {
-  repository_id: number;
-  id: number;
-  issue_number: number;
-  body: string;
-  author_id: number | null;
-  author_login: string | null;
-  author_type: string | null;
-  author_association: string | null;
-  via_app_id: number | null;
-  html_url: string | null;
-  deleted: Defaulted<boolean>;
-  created_at: Timestamp;
-  updated_at: Timestamp;
-}
-
-export interface LabelTable {
-  repository_id: number;
-  id: number;
-  name: string;
-  color: string | null;
-  description: string | null;
-}
-
-export interface PullRequestTable {
-  repository_id: number;
-  number: number;
-  id: number;
-  title: string;
-  body: string | null;
-  state: "open" | "closed";
-  draft: boolean;
-  merged_at: Timestamp | null;
-  merge_sha: string | null;
-  base_ref: string | null;
-  head_ref: string | null;
-  head_sha: string | null;
-  head_repository_id: number | null;
-  author_id: number | null;
-  author_login: string | null;
-  author_type: string | null;
-  author_association: string | null;
-  html_url: string;
-  created_at: Timestamp;
-  updated_at: Timestamp;
-  closed_at: Timestamp | null;
-}
-
-export interface PullRequestClosesTable {
-  repository_id: number;
-  pull_number: number;
-  issue_number: number;
-}
-
-export interface PullRequestReviewTable {
-  repository_id: number;
-  id: number;
-  pull_number: number;
-  reviewer_id: number | null;
-  reviewer_login: string | null;
-  state: string;
-  commit_sha: string | null;
-  submitted_at: Timestamp | null;
-}
-
-export interface CheckSuiteTable {
-  repository_id: number;
-  id: number;
-  head_sha: string;
-  head_branch: string | null;
-  app_slug: string | null;
-  status: string | null;
-  conclusion: string | null;
-  updated_at: Timestamp;
-}
-
-export interface BranchTable {
-  repository_id: number;
-  name: string;
-  head_sha: string | null;
-  pusher_id: number | null;
-  pusher_login: string | null;
-  pushed_at: Timestamp;
-}
-
 export interface RecordTable {
   repository_id: number;
   topic: string;
@@ -187,6 +79,8 @@ export interface RecordLinkTable {
   target_repository_id: number;
   target: string;
   created_at: Defaulted<Date>;
+  number: ColumnType<number | null, never, never>;
+  target_number: ColumnType<number | null, never, never>;
 }
 
 export interface ItemTable {
@@ -201,6 +95,7 @@ export interface ItemTable {
   state_by: string | null;
   state_event_at: Timestamp | null;
   attempts_after: Defaulted<number>;
+  was_parked: Defaulted<boolean>;
   park_reason: string | null;
   ruling_owner: string | null;
   question: string | null;
@@ -302,20 +197,12 @@ export interface ClaimWaiterTable {
   queued_at: Defaulted<Date>;
 }
 
-export interface Tables {
+export interface Tables extends MirrorTables {
   replica: ReplicaTable;
   claim_waiter: ClaimWaiterTable;
   installation: InstallationTable;
   repository: RepositoryTable;
   inbox: InboxTable;
-  issue: IssueTable;
-  issue_comment: IssueCommentTable;
-  label: LabelTable;
-  pull_request: PullRequestTable;
-  pull_request_closes: PullRequestClosesTable;
-  pull_request_review: PullRequestReviewTable;
-  check_suite: CheckSuiteTable;
-  branch: BranchTable;
   record: RecordTable;
   record_link: RecordLinkTable;
   item: ItemTable;

@@ -119,6 +119,13 @@ export class World {
     return { api: new ApiClient(app.address, ADMIN_TOKEN, "acme/widgets"), stop: () => app.stop() };
   }
 
+  /** The program ends, and starts again on the same database and at the same address. */
+  async restart(): Promise<void> {
+    const port = Number(new URL(this.app.address).port);
+    await this.app.stop();
+    this.#apps.splice(0, 1, await launch({ ...this.#config, port }, this.logged));
+  }
+
   /** The database's clock moves on; nobody sleeps. */
   async pass(seconds: number): Promise<void> {
     this.#offsetSeconds += seconds;
@@ -157,6 +164,9 @@ export class World {
         join installation i on i.id = r.installation_id
         where state = 'pending' and next_try_at <= db_now() and installed and not archived
           and suspended_at is null and coalesce(paused_until, '-infinity') <= db_now()
+          and not exists (select 1 from outbox earlier where earlier.repository_id = o.repository_id
+            and earlier.state = 'pending' and earlier.id < o.id
+            and earlier.issue_number is not distinct from o.issue_number)
       union all
       select 'backfill ' || name || ' ' || coalesce(backfill_error, '') from repository r
         join installation i on i.id = r.installation_id

@@ -5,6 +5,7 @@ import type { FakeRepository } from "../fake-github/fake-repository.ts";
 import type { World } from "../harness/world.ts";
 import {
   defectsOf,
+  down,
   expectNotReady,
   expectReady,
   expectRefused,
@@ -12,6 +13,8 @@ import {
   granted,
   intercept,
   labelWrites,
+  lastDelivery,
+  OWN_BOT,
   type Stories,
   startStories,
 } from "./support/stories.ts";
@@ -27,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.end());
 
-const { later } = { later: (seconds?: number) => stories.later(seconds) };
+const later = (): void => stories.later();
 
 /** An item that a bot proposed: out of the ready set, with the gate label on. */
 async function proposal(where = repo): Promise<number> {
@@ -86,11 +89,11 @@ describe("at opening", () => {
   });
 
   it("gates an issue whose author is gone", async () => {
-    const [opened] = intercept(world, () => repo.as("tess").openIssue({ title: "Ghost's" }));
-    const { number } = opened?.payload.issue ?? {};
-    opened!.payload.issue.user = null;
-    opened!.payload.issue.labels = [{ id: 1, name: "backlog" }];
-    await world.github.deliver({ event: "issues", payload: opened?.payload });
+    const opened = intercept(world, () => repo.as("tess").openIssue({ title: "Ghost's" }));
+    const { number } = opened.issue;
+    opened.issue.user = null;
+    opened.issue.labels = [{ id: 1, name: "backlog" }];
+    await world.github.deliver({ event: "issues", payload: opened });
     await world.settled();
     await expectGated(number);
   });
@@ -103,6 +106,24 @@ describe("at opening", () => {
       pending: 1,
       awaitingAdmission: [number],
     });
+  });
+});
+
+describe("enrolling later", () => {
+  it("does not admit a human's issue from which a bot took the label before", async () => {
+    const number = repo.as("alice").openIssue({ title: "Unclear", labels: [GATE] });
+    repo.as("janitor[bot]").unlabel(number, GATE);
+    repo.as("alice").label(number, "backlog");
+    await world.settled();
+    await expectGated(number);
+  });
+
+  it("admits a stranger's issue from which a human took the label before", async () => {
+    const number = repo.as("stranger").openIssue({ title: "Clear by now", labels: [GATE] });
+    repo.as("tess").unlabel(number, GATE);
+    repo.as("stranger").label(number, "backlog");
+    await world.settled();
+    expect(await world.api.item(number)).toMatchObject({ admitted: true, admittedBy: "tess" });
   });
 });
 
@@ -154,9 +175,9 @@ describe("removing the label", () => {
 
   it("[13] is taken back when GitHub names no sender", async () => {
     const number = await proposal();
-    const [removal] = intercept(world, () => repo.as("alice").unlabel(number, GATE));
-    delete removal?.payload.sender;
-    await world.github.deliver({ event: "issues", payload: removal?.payload });
+    const removal = intercept(world, () => repo.as("alice").unlabel(number, GATE));
+    delete removal.sender;
+    await world.github.deliver({ event: "issues", payload: removal });
     await world.settled();
     await expectGated(number);
   });
@@ -203,7 +224,7 @@ describe("removing the label", () => {
     const number = await proposal();
     repo.as("alice").unlabel(number, GATE);
     await world.settled();
-    const { guid } = world.github.deliveries.findLast(({ action }) => action === "unlabeled")!;
+    const { guid } = lastDelivery(world, "unlabeled");
     later();
     repo.as("alice").label(number, GATE);
     await world.settled();
@@ -214,9 +235,9 @@ describe("removing the label", () => {
 
   it("[5] counts although the snapshot still has the label", async () => {
     const number = await proposal();
-    const [removal] = intercept(world, () => repo.as("alice").unlabel(number, GATE));
-    removal?.payload.issue.labels.push({ id: 5, name: GATE });
-    await world.github.deliver({ event: "issues", payload: removal?.payload });
+    const removal = intercept(world, () => repo.as("alice").unlabel(number, GATE));
+    removal.issue.labels.push({ id: 5, name: GATE });
+    await world.github.deliver({ event: "issues", payload: removal });
     await world.settled();
     expect(await world.api.item(number)).toMatchObject({ admitted: true, admittedBy: "alice" });
     expect(repo.issue(number).labels).not.toContain(GATE);
@@ -255,6 +276,18 @@ describe("withdrawing", () => {
     await world.settled();
     await expectGated(number);
     await expectRefused(world.api, number, "not_admitted");
+  });
+
+  it("cannot be undone by a bot whose removal is heard of first", async () => {
+    const number = repo.as("alice").openIssue({ title: "Doubtful", labels: ["backlog"] });
+    await world.settled();
+    later();
+    world.github.hold();
+    repo.as("tess").label(number, GATE);
+    repo.as("janitor[bot]").unlabel(number, GATE);
+    world.github.release({ order: "reverse" });
+    await world.settled();
+    await expectGated(number);
   });
 
   it("leaves a live claim alone, and the item is not offered again", async () => {
@@ -343,12 +376,10 @@ describe("writing", () => {
   it("[23] the App's own label event causes no write", async () => {
     const number = await proposal();
     const before = world.github.requests.length;
-    const own = world.github.deliveries.findLast(
-      ({ action, payload }) => action === "labeled" && JSON.parse(payload).sender.login === "leasehold[bot]",
-    );
-    await world.github.deliver({ event: "issues", payload: own?.payload });
+    const own = lastDelivery(world, "labeled");
+    expect(own.body).toMatchObject({ sender: { login: OWN_BOT }, issue: { number } });
+    await world.github.deliver({ event: "issues", payload: own.payload });
     await world.settled();
-    expect(JSON.parse(own?.payload ?? "{}").issue.number).toBe(number);
     expect(world.github.requests.slice(before).filter(({ method }) => method !== "GET")).toEqual([]);
   });
 
@@ -368,14 +399,13 @@ describe("writing", () => {
   });
 
   it("is tried again while GitHub is down, and the item is refused meanwhile", async () => {
-    world.github.fault({ method: "POST", path: /\/labels$/, kind: "status", status: 503, times: 2 });
+    down(world, /\/labels$/);
     const number = await proposal();
     expect(repo.issue(number).labels).not.toContain(GATE);
     await expectRefused(world.api, number, "not_admitted");
-    for (const wait of [1, 2]) {
-      await stories.pass(wait + 1);
-      await world.settled();
-    }
+    world.github.clearFaults();
+    await stories.pass(60);
+    await world.settled();
     await expectGated(number);
   });
 });

@@ -50,11 +50,13 @@ function problemOf(error: unknown, request: FastifyRequest): Problem {
   if (code === "FST_ERR_CTP_INVALID_MEDIA_TYPE") {
     return new Problem("unsupported_media_type", "send JSON, with the header Content-Type: application/json");
   }
-  if (code === "FST_ERR_CTP_EMPTY_JSON_BODY")
-    return new Problem("validation_failed", "the body is empty: send JSON");
-  if (code === "FST_ERR_CTP_INVALID_JSON_BODY" || error instanceof SyntaxError) {
-    return new Problem("validation_failed", `the body is not valid JSON: ${message}`);
-  }
+  if (code === "FST_ERR_CTP_EMPTY_JSON_BODY") return invalidFields([bodyError("is empty: send JSON")]);
+  if (code === "FST_ERR_CTP_INVALID_JSON_BODY" || error instanceof SyntaxError)
+    return invalidFields([bodyError("is not valid JSON")]);
+  if (code === "FST_ERR_BAD_URL")
+    return new Problem("validation_failed", "the address holds a % that does not begin an escape of UTF-8");
+  if (code === "FST_ERR_MAX_PARAM_LENGTH")
+    return new Problem("validation_failed", "a part of the address is longer than any name");
   if (statusCode >= 400 && statusCode < 500) return new Problem("validation_failed", message);
   if (isConnectionFailure(code)) {
     return new Problem("unavailable", "the database does not answer; try again", { retryAfterMs: 1000 });
@@ -62,9 +64,9 @@ function problemOf(error: unknown, request: FastifyRequest): Problem {
   return new Problem("internal", "something failed here; the server's log says what");
 }
 
-/** PostgreSQL shutting down or unreachable: classes 08 and 57, and the network's own codes. */
+/** PostgreSQL shutting down or unreachable: its codes for that (08P01 is a mistake of ours), and the network's. */
 const isConnectionFailure = (code: string): boolean =>
-  /^(08...|57P0.|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT)$/.test(code);
+  /^(080..|57P0.|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT)$/.test(code);
 
 interface ZodIssueParams {
   readonly issue?: { readonly code?: string; readonly keys?: readonly string[] };
@@ -78,7 +80,10 @@ function invalid(
   request: FastifyRequest,
 ): Problem {
   const where = error.validationContext ?? "body";
-  const unknown = error.validation.flatMap(({ params }) => unknownKeys(params));
+  // Only of the body itself: below it (`tags.set`) the fault lies in the form, not in the name.
+  const unknown = error.validation.flatMap(({ instancePath, params }) =>
+    instancePath.replace(/^\//, "") === "" ? unknownKeys(params) : [],
+  );
   const isMemoryWrite =
     /\/memory\//.test(request.routeOptions.url ?? "") && /^(PUT|PATCH|POST)$/.test(request.method);
   const [first] = unknown;
@@ -98,8 +103,19 @@ function invalid(
       return keys.map((key) => ({ field: path ? `${path}.${key}` : key, message: "is not known" }));
     return [{ field: path || where, message }];
   });
-  const detail = errors.map(({ field, message }) => `${field}: ${message}`).join("; ");
-  return new Problem("validation_failed", detail || "the request is not valid", { errors });
+  return invalidFields(errors);
+}
+
+/** More mistakes than these only make the answer long. */
+const SHOWN_ERRORS = 20;
+
+const bodyError = (message: string): FieldError => ({ field: "body", message });
+
+function invalidFields(errors: readonly FieldError[]): Problem {
+  const shown = errors.slice(0, SHOWN_ERRORS);
+  const told = shown.map(({ field, message }) => `${field}: ${message}`);
+  if (errors.length > shown.length) told.push(`and ${errors.length - shown.length} more`);
+  return new Problem("validation_failed", told.join("; ") || "the request is not valid", { errors: shown });
 }
 
 const unknownKeys = (params: unknown): readonly string[] => {

@@ -14,7 +14,7 @@ import type { Deps } from "../../services/deps.ts";
 import { forget } from "../../services/forget.ts";
 import { recall } from "../../services/recall.ts";
 import { remember, update } from "../../services/remember.ts";
-import { repositoryByName, repositoryForWriting } from "../../services/repository-by-name.ts";
+import { repositoryByName } from "../../services/repository-by-name.ts";
 import {
   FenceHeaders,
   fenceRefusals,
@@ -64,13 +64,9 @@ export function memoryRoutes(app: Routes, deps: Deps): void {
     },
     async (request, reply) => {
       const { topic, id } = request.params;
-      const target = {
-        repository: await repositoryForWriting(deps, repositoryName(request.params)),
-        topic,
-        id,
-      };
+      const address = { repository: repositoryName(request.params), topic, id };
       const token = request.headers["fencing-token"] ?? null;
-      const { record, created } = await remember(deps, request.caller, target, token, request.body);
+      const { record, created } = await remember(deps, request.caller, address, token, request.body);
       return reply.status(created ? 201 : 200).send(record);
     },
   );

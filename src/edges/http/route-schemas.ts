@@ -43,7 +43,10 @@ export const FenceHeaders = z.object({
     .meta({ description: "The token of the claim under which this is written" }),
 });
 
-const problem = (description: string) => ProblemBody.describe(description);
+const problem = (description: string) => ({
+  description,
+  content: { "application/problem+json": { schema: ProblemBody } },
+});
 
 /** The refusals that any route may answer. */
 export const refusals = {

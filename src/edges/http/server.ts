@@ -39,9 +39,15 @@ export type Server = FastifyInstance;
 export async function createServer(deps: Deps, options: ServerOptions): Promise<Server> {
   const app = Fastify({
     bodyLimit: BODY_LIMIT,
-    forceCloseConnections: true,
+    // Requests under way are answered; `app.ts` cuts them off when that takes too long.
+    forceCloseConnections: "idle",
+    return503OnClosing: true,
     routerOptions: { maxParamLength: 300 },
+    // What fails before a route is found, such as an address that cannot be decoded.
+    frameworkErrors: (error, request, reply) => answerError(deps.log, error, request, reply),
   }).withTypeProvider<ZodTypeProvider>();
+  // Fastify takes text too; the API speaks JSON.
+  app.removeContentTypeParser("text/plain");
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
   app.setErrorHandler((error, request, reply) => answerError(deps.log, error, request, reply));

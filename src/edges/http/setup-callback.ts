@@ -9,14 +9,9 @@ import type { SetupSession } from "./setup-session.ts";
 const CODE = /^[A-Za-z0-9_-]{1,200}$/;
 
 /** Finishes what the form began. Null: there is nothing to finish, and /setup says how things are. */
-export async function finishSetup(
-  setup: Setup,
-  session: SetupSession,
-  query: unknown,
-  webBase: string,
-): Promise<Page | null> {
+export async function finishSetup(setup: Setup, session: SetupSession, query: unknown): Promise<Page | null> {
   const { code, state } = query as Record<string, unknown>;
-  const apps = html`<a href="${webBase}/settings/apps">your Apps on GitHub</a>`;
+  const apps = html`<a href="${setup.webBase}/settings/apps">your Apps on GitHub</a>`;
   if (typeof state !== "string" || !session.takeState(state)) {
     // A reload, most likely: it is done already.
     if (setup.isConfigured) return null;

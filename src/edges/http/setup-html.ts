@@ -86,6 +86,7 @@ button,.button{display:inline-block;padding:.65rem 1.2rem;border:0;border-radius
 button:hover,.button:hover{filter:brightness(1.08)}
 a{color:var(--accent)}
 .actions{display:flex;flex-wrap:wrap;gap:.75rem 1.25rem;align-items:center}
+form>.actions{margin-bottom:0}
 .note{margin:0 0 1.25rem;padding:.8rem 1rem;border:1px solid var(--warn-line);border-left-width:4px;border-radius:6px;background:var(--warn);font-size:.9375rem}
 .note.bad{border-color:var(--bad-line);background:var(--bad)}
 .note.good{border-color:var(--accent);background:var(--good)}
@@ -100,7 +101,7 @@ dd{margin:0 0 .9rem;color:var(--soft);font-size:.9375rem;overflow-wrap:anywhere}
 .todo{margin:0 0 1rem;padding-left:1.3rem}
 .todo li{margin-bottom:.6rem}
 code,pre{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"Liberation Mono",monospace;font-size:.875em;overflow-wrap:anywhere}
-pre{margin:0 0 1rem;padding:.9rem 1rem;border:1px solid var(--line);border-radius:6px;background:var(--ground);white-space:pre-wrap;word-break:break-all;user-select:all}
+pre{margin:0 0 1rem;padding:.9rem 1rem;border:1px solid var(--line);border-radius:6px;background:var(--ground);white-space:pre-wrap;word-break:break-all;user-select:all;max-height:18rem;overflow:auto}
 `;
 
 const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");

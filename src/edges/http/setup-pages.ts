@@ -1,8 +1,7 @@
 /** The set-up pages: functions from what is known to a page. None asks GitHub or the disk. */
 
-import type { RegisteredApp } from "../../github/manifest.ts";
 import type { AppDefinition } from "../../services/app-manifest.ts";
-import type { Unsaved } from "../../services/setup.ts";
+import type { RegisteredApp, Unsaved } from "../../services/setup.ts";
 import { type Html, html, type Page } from "./setup-html.ts";
 
 /** What a permission is called, and what it is for. docs/github.md says it at length. */
@@ -22,7 +21,7 @@ export const PERMISSION_WORDS: Readonly<Record<string, { name: string; why: stri
   checks: { name: "Checks", why: "Sees whether the checks of a pull request passed." },
   contents: {
     name: "Contents",
-    why: "GitHub tells of pushes only with this permission: they show that a worker is still alive. No file is changed.",
+    why: "GitHub tells of pushes only with this permission: they show that a worker is still alive. It allows no change.",
   },
 };
 
@@ -59,10 +58,15 @@ export interface RegisterView {
   readonly isLocal: boolean;
 }
 
-const localNote = (webBase: string): Html => html`<div class="note"><p><strong>This address is local.</strong>
-GitHub (${webBase}) cannot deliver webhooks to it, and github.com refuses to register such an address.</p>
+const localNote = (webBase: string): Html => {
+  const what =
+    webBase === "https://github.com"
+      ? "GitHub cannot deliver webhooks to it, and refuses to register it."
+      : `${new URL(webBase).host} can probably not deliver webhooks to it.`;
+  return html`<div class="note"><p><strong>This address is local.</strong> ${what}</p>
 <p>Give the address of a reverse proxy or of a tunnel that leads to this server (cloudflared, ngrok,
 <code>tailscale funnel</code>). You can stay in this browser window; only GitHub needs that address.</p></div>`;
+};
 
 /** Step 1: what will be registered, for whom, and where GitHub reaches it. */
 export function registerPage({ values, errors, definition, webBase, isLocal }: RegisterView): Page {
@@ -141,7 +145,8 @@ ${app.name} (App ${app.appId}) is in force now, but its credentials could not be
 <h2>Add to <code>${envFile}</code>, or set as environment variables</h2>
 <pre tabindex="0" aria-label="The lines to save">${lines}</pre>
 <form method="post" action="/setup/save"><p class="actions"><button type="submit">Try to write the file again</button>
-<span class="hint">This page stays at /setup until the file is written or the server stops.</span></p></form></div>
+<span class="hint">This page stays at /setup until the file is written or the server stops. As environment variables, leave
+out the quotes.</span></p></form></div>
 <div class="card narrow">${installSteps(app.htmlUrl)}</div>`;
   return { status: 200, title: "Registered, but not saved", body, step: 2, formAction: "'self'" };
 }

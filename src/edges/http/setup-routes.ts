@@ -7,7 +7,6 @@ import { randomBytes } from "node:crypto";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { Problem } from "../../contract/problem.ts";
-import { webBaseOf } from "../../github/manifest.ts";
 import {
   buildManifest,
   checkPublicUrl,
@@ -47,10 +46,10 @@ const ROUTE = { schema: { hide: true }, exposeHeadRoute: false, bodyLimit: FORM_
 
 export function setupRoutes(
   scope: FastifyInstance,
-  { github, log }: Pick<Deps, "github" | "log">,
+  { log }: Pick<Deps, "log">,
   { setup, setupSessions: sessions, adminToken }: SetupRoutesOptions,
 ): void {
-  const webBase = webBaseOf(github.baseUrl);
+  const { webBase } = setup;
   const isAdmin = (token: string | null): boolean => token !== null && sameSecret(token, adminToken);
 
   scope.addContentTypeParser(
@@ -58,7 +57,9 @@ export function setupRoutes(
     { parseAs: "string" },
     (_request, body, done) => done(null, Object.fromEntries(new URLSearchParams(String(body)))),
   );
-  scope.addHook("onRequest", async (_request, reply) => reply.headers(PRIVATE_HEADERS));
+  scope.addHook("onRequest", async (_request, reply) => {
+    reply.headers(PRIVATE_HEADERS);
+  });
   scope.setErrorHandler((error: FastifyError, request, reply) => {
     if (!wantsHtml(request)) return answerError(log, error, request, reply);
     const isOurs = !(error.statusCode !== undefined && error.statusCode < 500);
@@ -119,7 +120,7 @@ export function setupRoutes(
     "/setup/callback",
     ROUTE,
     guarded(async (request, reply, session) => {
-      const page = await finishSetup(setup, session, request.query, webBase);
+      const page = await finishSetup(setup, session, request.query);
       return page ? sendPage(reply, page) : reply.redirect("/setup", 303);
     }),
   );
@@ -183,7 +184,7 @@ const isUnreachable = (url: string, webBase: string): boolean =>
 const wantsHtml = (request: FastifyRequest): boolean => (request.headers.accept ?? "").includes("text/html");
 
 function refuse(request: FastifyRequest, reply: FastifyReply, failed = false): FastifyReply {
-  if (wantsHtml(request)) return sendPage(reply, signInPage(failed));
+  if (wantsHtml(request)) return sendPage(reply.header("www-authenticate", "Bearer"), signInPage(failed));
   const where =
     "open the link that the start-up message prints (it works once, for an hour), or send the header " +
     "Authorization: Bearer <admin token>; the token is LEASEHOLD_ADMIN_TOKEN or lies in DATA_DIR/admin-token";

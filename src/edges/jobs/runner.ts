@@ -4,18 +4,19 @@
  * does no harm. Each replica's ticker asks for the jobs again.
  */
 
-import { type Runner, run, type TaskList, Logger as WorkerLogger } from "graphile-worker";
+import { run, type TaskList, Logger as WorkerLogger } from "graphile-worker";
 import type { Logger } from "pino";
 import { z } from "zod";
 import { backfill } from "../../services/backfill.ts";
 import type { Deps } from "../../services/deps.ts";
-import { drainInbox, type Receive } from "../../services/drain-inbox.ts";
-import { drainOutbox } from "../../services/drain-outbox.ts";
+import { drainLane, type Receive } from "../../services/drain-inbox.ts";
+import { drainInstallation } from "../../services/drain-outbox.ts";
 import { sweep } from "../../services/sweep.ts";
 import { pendingBackfills } from "../../store/backfill.ts";
 import { pruneDeliveries, secondsUntilDelivery } from "../../store/inbox.ts";
 import { askForJob } from "../../store/jobs.ts";
 import { secondsUntilPromise } from "../../store/outbox.ts";
+import { Drain } from "./drain.ts";
 
 export interface JobsOptions {
   readonly sweepSeconds: number;
@@ -31,12 +32,18 @@ export interface Jobs {
 
 const BackfillPayload = z.object({ repositoryId: z.int() });
 
+/** How many lanes of the inbox, and how many installations of the outbox, one process works on at once. */
+const INBOX_LOOPS = 8;
+const OUTBOX_LOOPS = 4;
+/** How long work under way may come to its own end before GitHub's requests are cut off. */
+const GRACE_MS = 3_000;
+
 export async function startJobs(deps: Deps, options: JobsOptions): Promise<Jobs> {
   const stopping = new AbortController();
-  const tasks = taskList(deps, options, stopping.signal);
+  const drains = createDrains(deps, options, stopping.signal);
   const runner = await run({
     pgPool: deps.database.pool,
-    taskList: tasks,
+    taskList: taskList(deps, options, drains, stopping.signal),
     concurrency: 6,
     noHandleSignals: true,
     pollInterval: 2000,
@@ -56,48 +63,55 @@ export async function startJobs(deps: Deps, options: JobsOptions): Promise<Jobs>
     stop: async (withinMs) => {
       clearInterval(ticker);
       stopping.abort();
-      await stopRunner(runner, withinMs);
+      const ended = Promise.all([
+        runner.stop().catch(() => {}),
+        drains.inbox.settled(),
+        drains.outbox.settled(),
+      ]);
+      await within(ended, Math.min(GRACE_MS, withinMs));
+      deps.github.stop();
+      await within(ended, withinMs);
     },
   };
 }
 
-async function stopRunner(runner: Runner, withinMs: number): Promise<void> {
-  const timeout = new Promise<void>((resolve) => setTimeout(resolve, withinMs).unref());
-  await Promise.race([runner.stop().catch(() => {}), timeout]);
+async function within(work: Promise<unknown>, ms: number): Promise<void> {
+  const { promise: timeout, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  await Promise.race([work, timeout]);
+  clearTimeout(timer);
 }
 
-/** Runs one at a time in this process: a call while one runs answers at once, and the running one goes round again. */
-function oneAtATime(work: () => Promise<void>): () => Promise<void> {
-  let running = false;
-  let again = false;
-  return async () => {
-    again = true;
-    if (running) return;
-    running = true;
-    try {
-      while (again) {
-        again = false;
-        await work();
-      }
-    } finally {
-      running = false;
-    }
+interface Drains {
+  readonly inbox: Drain;
+  readonly outbox: Drain;
+}
+
+function createDrains(deps: Deps, options: JobsOptions, stopping: AbortSignal): Drains {
+  const onError = (error: unknown): void =>
+    deps.log.error({ err: error }, "a queue could not be worked off; it is tried again");
+  return {
+    inbox: new Drain({
+      loops: INBOX_LOOPS,
+      unit: async () => deps.github.probot !== null && (await drainLane(deps, options.receive, stopping)),
+      onIdle: async () => wakeIn(deps, "inbox", await secondsUntilDelivery(deps.db)),
+      onError,
+      stopping,
+    }),
+    outbox: new Drain({
+      loops: OUTBOX_LOOPS,
+      unit: () => drainInstallation(deps, stopping),
+      onIdle: async () => wakeIn(deps, "outbox", await secondsUntilPromise(deps.db)),
+      onError,
+      stopping,
+    }),
   };
 }
 
-function taskList(deps: Deps, options: JobsOptions, stopping: AbortSignal): TaskList {
-  const inbox = oneAtATime(async () => {
-    if (deps.github.probot === null) return;
-    await drainInbox(deps, options.receive, stopping);
-    await wakeIn(deps, "inbox", await secondsUntilDelivery(deps.db));
-  });
-  const outbox = oneAtATime(async () => {
-    await drainOutbox(deps, stopping);
-    await wakeIn(deps, "outbox", await secondsUntilPromise(deps.db));
-  });
+function taskList(deps: Deps, options: JobsOptions, drains: Drains, stopping: AbortSignal): TaskList {
   return {
-    inbox,
-    outbox,
+    inbox: () => drains.inbox.wake(),
+    outbox: () => drains.outbox.wake(),
     sweep: async () => {
       // Asked for again before the work, so that a sweep that fails is not the last.
       await askForJob(deps.db, "sweep", { key: "sweep", inSeconds: options.sweepSeconds, keep: true });

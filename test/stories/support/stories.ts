@@ -88,17 +88,27 @@ export const outcomes = (repo: FakeRepository, number: number, result: string): 
 export const labelWrites = (world: World, repo: FakeRepository, number: number): number =>
   world.github.requestsTo("POST", `/repos/${repo.fullName}/issues/${number}/labels`).length;
 
-/**
- * The change happens on GitHub, but its webhooks are lost; answers their payloads, to be sent altered.
- */
-export function intercept(world: World, change: () => unknown) {
+// biome-ignore lint/suspicious/noExplicitAny: tests alter payloads of every shape
+type Payload = any;
+
+/** The change happens on GitHub, but its webhooks are lost; answers the only one's payload, to be sent altered. */
+export function intercept(world: World, change: () => unknown): Payload {
   world.github.hold();
   change();
   const lost = world.github.drop();
   world.github.release();
-  return lost.map(({ event, payload }) => ({
-    event,
-    // biome-ignore lint/suspicious/noExplicitAny: a test alters payloads of every shape
-    payload: JSON.parse(payload) as any,
-  }));
+  expect(lost).toHaveLength(1);
+  return JSON.parse(lost[0]?.payload ?? "null");
+}
+
+/** The newest delivery with this action, which must exist. */
+export function lastDelivery(world: World, action: string) {
+  const found = world.github.deliveries.findLast((delivery) => delivery.action === action);
+  if (!found) throw new Error(`nothing was delivered with the action ${action}`);
+  return { ...found, body: JSON.parse(found.payload) as Payload };
+}
+
+/** GitHub does nothing at this path any more, until `github.clearFaults()`. */
+export function down(world: World, path: string | RegExp): void {
+  world.github.fault({ path, kind: "status", status: 503, times: 1000 });
 }

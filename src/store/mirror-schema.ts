@@ -1,0 +1,127 @@
+/** The tables that mirror GitHub, as Kysely sees them. GitHub is their only writer. */
+
+import type { ColumnType } from "kysely";
+
+type Timestamp = ColumnType<Date, Date | string, Date | string>;
+type Defaulted<T> = ColumnType<T, T | undefined, T>;
+
+export interface IssueTable {
+  repository_id: number;
+  number: number;
+  id: number;
+  node_id: string | null;
+  title: string;
+  body: string | null;
+  state: "open" | "closed";
+  state_reason: string | null;
+  labels: string[];
+  author_id: number | null;
+  author_login: string | null;
+  author_type: string | null;
+  author_association: string | null;
+  via_app_id: number | null;
+  assignees: string[];
+  milestone: string | null;
+  locked: boolean;
+  html_url: string;
+  gone: string | null;
+  created_at: Timestamp;
+  updated_at: Timestamp;
+  closed_at: Timestamp | null;
+}
+
+export interface IssueCommentTable {
+  repository_id: number;
+  id: number;
+  issue_number: number;
+  body: string;
+  author_id: number | null;
+  author_login: string | null;
+  author_type: string | null;
+  author_association: string | null;
+  via_app_id: number | null;
+  html_url: string | null;
+  deleted: Defaulted<boolean>;
+  created_at: Timestamp;
+  updated_at: Timestamp;
+}
+
+export interface LabelTable {
+  repository_id: number;
+  id: number;
+  name: string;
+  color: string | null;
+  description: string | null;
+}
+
+export interface PullRequestTable {
+  repository_id: number;
+  number: number;
+  id: number;
+  title: string;
+  body: string | null;
+  state: "open" | "closed";
+  draft: boolean;
+  merged_at: Timestamp | null;
+  merge_sha: string | null;
+  base_ref: string | null;
+  head_ref: string | null;
+  head_sha: string | null;
+  head_repository_id: number | null;
+  author_id: number | null;
+  author_login: string | null;
+  author_type: string | null;
+  author_association: string | null;
+  html_url: string;
+  created_at: Timestamp;
+  updated_at: Timestamp;
+  closed_at: Timestamp | null;
+}
+
+export interface PullRequestClosesTable {
+  repository_id: number;
+  pull_number: number;
+  issue_number: number;
+}
+
+export interface PullRequestReviewTable {
+  repository_id: number;
+  id: number;
+  pull_number: number;
+  reviewer_id: number | null;
+  reviewer_login: string | null;
+  state: string;
+  commit_sha: string | null;
+  submitted_at: Timestamp | null;
+}
+
+export interface CheckSuiteTable {
+  repository_id: number;
+  id: number;
+  head_sha: string;
+  head_branch: string | null;
+  app_slug: string | null;
+  status: string | null;
+  conclusion: string | null;
+  updated_at: Timestamp;
+}
+
+export interface BranchTable {
+  repository_id: number;
+  name: string;
+  head_sha: string | null;
+  pusher_id: number | null;
+  pusher_login: string | null;
+  pushed_at: Timestamp;
+}
+
+export interface MirrorTables {
+  issue: IssueTable;
+  issue_comment: IssueCommentTable;
+  label: LabelTable;
+  pull_request: PullRequestTable;
+  pull_request_closes: PullRequestClosesTable;
+  pull_request_review: PullRequestReviewTable;
+  check_suite: CheckSuiteTable;
+  branch: BranchTable;
+}

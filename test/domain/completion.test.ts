@@ -1,0 +1,65 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { itemsOfPull, judgeMerge, type MergedPull } from "../../src/domain/completion.ts";
+import type { ItemState } from "../../src/domain/item-state.ts";
+
+const pull = (facts: Partial<MergedPull> = {}): MergedPull => ({
+  number: 12,
+  baseRef: "dev",
+  headRef: "topic",
+  sameRepository: true,
+  ...facts,
+});
+
+describe("itemsOfPull", () => {
+  it.each<[string, MergedPull, number[], number[], number[]]>([
+    ["nothing names an item", pull(), [], [], []],
+    ["a closing keyword", pull(), [7], [], [7]],
+    ["recorded as pr:12", pull(), [], [7], [7]],
+    ["the item's working branch", pull({ headRef: "feat/issue-7" }), [], [], [7]],
+    ["the working branch under an epic", pull({ headRef: "feat/epic/pipes-issue-7" }), [], [], [7]],
+    ["the epic's own branch is no item's", pull({ headRef: "feat/epic/pipes" }), [], [], []],
+    [
+      "a fork's branch of that name is not the item's",
+      pull({ headRef: "feat/issue-7", sameRepository: false }),
+      [],
+      [],
+      [],
+    ],
+    ["a fork that closes it by keyword", pull({ sameRepository: false }), [7], [], [7]],
+    ["all three ways at once: one item", pull({ headRef: "feat/issue-7" }), [7], [7], [7]],
+    ["several items", pull({ headRef: "feat/issue-7" }), [20, 3], [9], [3, 7, 9, 20]],
+  ])("%s", (_, facts, closes, recorded, items) =>
+    expect(itemsOfPull(facts, closes, recorded)).toEqual(items),
+  );
+});
+
+describe("judgeMerge (section 8)", () => {
+  it.each<[string, string, ItemState, string | null, string]>([
+    ["rows 49, 51: into the item's base", "dev", null, "dev", "complete"],
+    ["row 50: into another branch", "feature-x", null, "dev", "wrong_base"],
+    ["into the default branch, which is not the item's base", "main", null, "dev", "wrong_base"],
+    ["a base in other letters: git tells them apart", "Dev", null, "dev", "wrong_base"],
+    ["a missing or doubled base is never guessed", "main", null, null, "wrong_base"],
+    ["a parked item's work was merged all the same", "dev", "parked", "dev", "complete"],
+    ["row 55: again: it is complete already", "dev", "complete", "dev", "nothing"],
+    ["row 61: a revert into another branch does not undo it", "main", "complete", "dev", "nothing"],
+  ])("%s", (_, baseRef, state, baseBranch, verdict) =>
+    expect(judgeMerge({ baseRef }, { state, baseBranch })).toBe(verdict),
+  );
+
+  it("completes only what was merged into its base, and only once", () => {
+    const branch = fc.constantFrom("main", "dev", "feat/epic/a");
+    fc.assert(
+      fc.property(
+        branch,
+        fc.option(branch),
+        fc.constantFrom<ItemState>(null, "parked", "complete"),
+        (baseRef, baseBranch, state) => {
+          const completes = judgeMerge({ baseRef }, { state, baseBranch }) === "complete";
+          expect(completes).toBe(state !== "complete" && baseRef === baseBranch);
+        },
+      ),
+    );
+  });
+});
