@@ -171,3 +171,14 @@ export async function listGrants(db: Db, ref: RecordRef, below: number, limit: n
     order by g.fence desc limit ${limit}`.execute(db);
   return rows;
 }
+
+/** The live subtree claim above an item that this token was granted for, or null. */
+export async function findSubtreeClaim(db: Db, repositoryId: number, number: number, fence: number) {
+  const { rows } = await sql<{ mark: number; live: boolean; region: string; actor: string }>`
+    select c.fence as mark, c.live, c.region, c.actor
+    from item i join claim c on c.repository_id = i.repository_id and c.topic = 'backlog'
+      and c.id = any (select 'issue-' || x from unnest(i.ancestors) x)
+    where i.repository_id = ${repositoryId} and i.number = ${number} and c.scope = 'subtree' and c.live
+      and c.fence = ${fence}`.execute(db);
+  return rows[0] ?? null;
+}

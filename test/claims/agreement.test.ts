@@ -64,7 +64,9 @@ const anAsker = fc.record({
 
 let repository = 1000;
 
-async function write(backlog: fc.infer<typeof aBacklog>): Promise<number> {
+async function write(
+  backlog: typeof aBacklog extends fc.Arbitrary<infer Backlog> ? Backlog : never,
+): Promise<number> {
   repository += 1;
   const { pool } = database;
   await pool.query("insert into repository (id, owner, name) values ($1, 'o', $2)", [
