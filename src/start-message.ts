@@ -26,7 +26,7 @@ export function startMessage({ address, setupLink, admin, config, color }: Start
     ...(admin.isNew ? [`               ${admin.token}  ${faint("(shown this once)")}`] : []),
     `  GitHub App   ${config.app ? `configured (App ${config.app.appId})` : "not configured"}`,
     "",
-    ...nextStep(setupLink).map((line) => `  ${line}`),
+    ...nextStep(setupLink).map((line) => `  ${line}`.trimEnd()),
     "",
   ];
   return `${lines.join("\n")}\n`;

@@ -4,8 +4,11 @@
  */
 
 import { z } from "zod";
+import { MAX_INT32 } from "./text.ts";
 
 const id = z.int().nonnegative();
+/** Of an issue or pull request: PostgreSQL's `integer`. */
+const number = z.int().positive().max(MAX_INT32);
 const date = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
 
 export const GitHubUser = z.object({
@@ -26,13 +29,16 @@ const viaApp = z.object({ id: id.nullish() }).nullish();
 
 export const GitHubIssue = z.object({
   id,
-  number: z.int().positive(),
+  number,
   node_id: z.string().nullish(),
   title: z.string(),
   body: z.string().nullish(),
   state: z.enum(["open", "closed"]),
   state_reason: z.string().nullish(),
-  labels: z.array(z.union([z.string(), GitHubLabel])).nullish(),
+  // Not to be left out: an issue whose labels are not told must not lose those it has.
+  labels: z
+    .array(z.union([z.string(), GitHubLabel]).nullable())
+    .transform((labels) => labels.filter((label) => label !== null)),
   user: GitHubUser.nullish(),
   author_association: z.string().nullish(),
   performed_via_github_app: viaApp,
@@ -63,7 +69,7 @@ export type GitHubComment = z.infer<typeof GitHubComment>;
 
 export const GitHubPull = z.object({
   id,
-  number: z.int().positive(),
+  number,
   title: z.string(),
   body: z.string().nullish(),
   state: z.enum(["open", "closed"]),
@@ -110,8 +116,8 @@ const envelope = {
 
 export const Envelope = z.object({
   ...envelope,
-  issue: z.object({ number: z.int().positive() }).nullish(),
-  pull_request: z.object({ number: z.int().positive() }).nullish(),
+  issue: z.object({ number }).nullish(),
+  pull_request: z.object({ number }).nullish(),
 });
 
 export const IssuesPayload = z.object({
@@ -134,7 +140,7 @@ export const PullRequestPayload = z.object({ ...envelope, action: z.string(), pu
 export const PullRequestReviewPayload = z.object({
   ...envelope,
   action: z.string(),
-  pull_request: z.object({ number: z.int().positive() }),
+  pull_request: z.object({ number }),
   review: z.object({
     id,
     user: GitHubUser.nullish(),

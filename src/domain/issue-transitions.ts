@@ -43,6 +43,8 @@ export interface ReadsNeeded {
   readonly events: boolean;
   /** Pull requests that name the issue: GitHub closes on a merge in the merger's name. */
   readonly pulls: boolean;
+  /** What became of the gate label, which is not where it should be: its own news may still be to come. */
+  readonly gate: boolean;
 }
 
 const wanted = (issue: KnownIssue, settings: RepositorySettings): boolean =>
@@ -66,7 +68,13 @@ export function readsNeeded(
 ): ReadsNeeded {
   const { gate, stale } = settings.labels;
   if (item === null)
-    return { sender: false, author: wantsItem(event, issue, settings), events: false, pulls: false };
+    return {
+      sender: false,
+      author: wantsItem(event, issue, settings),
+      events: false,
+      pulls: false,
+      gate: false,
+    };
   const removal = isLabelEvent(event, "unlabeled", gate) || isLabelEvent(event, "unlabeled", stale);
   const closed = event.action === "closed";
   const edited = event.action === "edited" && event.bodyChanged && item.admitted;
@@ -77,7 +85,26 @@ export function readsNeeded(
     author: false,
     events: removal || closed || parks || withdraws,
     pulls: closed,
+    gate: !removal && isGateMissing(event, issue, item, settings),
   };
+}
+
+/** An item that is not admitted must show it, whatever took the label away (a deleted label, say). */
+function isGateMissing(
+  event: IssueEvent,
+  issue: KnownIssue,
+  item: KnownItem,
+  settings: RepositorySettings,
+): boolean {
+  const isOver = item.state === "complete" || item.state === "cancelled";
+  return (
+    !item.admitted &&
+    issue.open &&
+    (!isOver || event.action === "reopened") &&
+    wanted(issue, settings) &&
+    !isGone(event) &&
+    !hasLabel(issue.labels, settings.labels.gate)
+  );
 }
 
 export interface IssueFacts {
@@ -86,6 +113,8 @@ export interface IssueFacts {
   readonly item: KnownItem | null;
   readonly settings: RepositorySettings;
   readonly actor: { readonly login: string; readonly human: boolean };
+  /** The event list says that the gate label is on again, or that a human took it off: that news will come. */
+  readonly gateIsExplained: boolean;
   /** Who vouches for an issue that becomes an item. */
   readonly author: { readonly login: string | null; readonly human: boolean };
   /** GitHub closed the issue because a pull request naming it merged into another branch than the item's. */
@@ -158,9 +187,10 @@ function admission(item: KnownItem, facts: IssueFacts): Transition[] {
   if (event.action === "edited" && event.bodyChanged && item.admitted && !actor.human && !late) {
     return [{ kind: "withdraw", why: `@${actor.login}, without triage rights, edited the body` }, ...restore];
   }
-  // Fails closed: an item that is not admitted shows it, whatever took the label away (a deleted label, say).
-  const isOver = item.state === "complete" || item.state === "cancelled";
-  return !item.admitted && issue.open && (!isOver || event.action === "reopened") ? restore : [];
+  // Whoever deletes the label's definition takes it off every issue, and admits none of them (github-cases 19).
+  const isDeleted = event.action === "unlabeled" && event.label === null;
+  const isExplained = facts.gateIsExplained && !isDeleted;
+  return isGateMissing(event, issue, item, settings) && !isExplained ? restore : [];
 }
 
 function parking(item: KnownItem, { event, issue, settings, actor }: IssueFacts): Transition[] {

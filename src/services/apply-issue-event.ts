@@ -54,6 +54,7 @@ export async function applyIssueEvent(deps: Deps, seq: number, payload: Payload)
     event,
     after,
     notBefore: decidedAt(event, item, repository.settings),
+    admissionAt: item?.admissionAt ?? null,
   });
 
   await settleDelivery(deps, seq, async (trx) => {
@@ -74,6 +75,7 @@ export async function applyIssueEvent(deps: Deps, seq: number, payload: Payload)
       settings: repository.settings,
       actor: asked.actor,
       author: asked.author,
+      gateIsExplained: asked.gateIsExplained,
       closedByWrongMerge: asked.merge?.kind === "wrong",
     };
     const merge = asked.merge?.kind === "right" ? asked.merge : null;
@@ -94,7 +96,8 @@ const isMore = (needed: ReadsNeeded, had: ReadsNeeded): boolean =>
   (needed.sender && !had.sender) ||
   (needed.author && !had.author) ||
   (needed.events && !had.events) ||
-  (needed.pulls && !had.pulls);
+  (needed.pulls && !had.pulls) ||
+  (needed.gate && !had.gate);
 
 interface Question {
   readonly reads: ReadsNeeded;
@@ -103,11 +106,13 @@ interface Question {
   readonly after: IssueSnapshot;
   /** When what the event is about was last decided. */
   readonly notBefore: Date | null;
+  readonly admissionAt: Date | null;
 }
 
 interface Asked {
   readonly actor: IssueFacts["actor"];
   readonly author: IssueFacts["author"];
+  readonly gateIsExplained: boolean;
   /** A later act took the event back. */
   readonly isUndone: boolean;
   /** What the event says of the issue, beside its snapshot. */
@@ -128,6 +133,7 @@ async function gather(
   const unasked: Asked = {
     actor: { login: loginOf(payload.sender), human: false },
     author: { login: after.authorLogin, human: false },
+    gateIsExplained: false,
     isUndone: false,
     delta: event,
     merge: null,
@@ -145,6 +151,7 @@ async function gather(
   return {
     actor: { ...unasked.actor, human: isHuman && listed?.act.viaApp !== true },
     author: reads.author ? await askAuthor(client, repository, event, after) : unasked.author,
+    gateIsExplained: reads.gate && (await isGateExplained(client, repository, question)),
     isUndone,
     delta: listed === null ? event : deltaOf(listed, event),
     merge: reads.pulls && !isUndone ? await mergeBehind(deps, client, repository, listed, after) : null,
@@ -207,6 +214,17 @@ const readGateActs = async (client: Client, repository: Repository, number: numb
     await readIssueEvents(client, repository, number),
     repository.settings.labels.gate,
   );
+
+/** Whether the event list says why the gate label is not seen: it is on again, or a human took it off since. */
+async function isGateExplained(
+  client: Client,
+  repository: Repository,
+  { after, admissionAt }: Question,
+): Promise<boolean> {
+  const [last] = await readGateActs(client, repository, after.number);
+  if (last === undefined) return false;
+  return last.action === "labeled" || (last.human && (admissionAt === null || last.at >= admissionAt));
+}
 
 type ClosingMerge =
   | { readonly kind: "right"; readonly pull: number; readonly base: string }

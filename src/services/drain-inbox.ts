@@ -49,6 +49,8 @@ async function handle(
     await settleDelivery(deps, seq, (trx) => finishDelivery(trx, seq));
   } catch (thrown) {
     const error = thrown instanceof AggregateError && thrown.errors.length > 0 ? thrown.errors[0] : thrown;
+    // Octokit hangs the whole event on what a handler throws; what people wrote is not for the log.
+    if (error instanceof Error) Reflect.deleteProperty(error, "event");
     const fields = {
       delivery: delivery.deliveryId,
       event: delivery.event,

@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { Envelope } from "../contract/github-payloads.ts";
 import { Problem } from "../contract/problem.ts";
+import { cleanText } from "../domain/clean-text.ts";
 import { storeDelivery } from "../store/inbox.ts";
 import type { Deps } from "./deps.ts";
 
@@ -43,7 +44,7 @@ function addressOf({ event, deliveryId, body }: IncomingDelivery) {
   };
   return {
     repositoryId: event.startsWith("installation") ? 0 : (repository?.id ?? 0),
-    action: action ?? null,
+    action: action == null ? null : cleanText(action),
     lane: lane(),
   };
 }

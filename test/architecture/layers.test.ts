@@ -54,12 +54,7 @@ const LAYERS: readonly Layer[] = [
 ];
 
 /** Imports against the table above, and why each is there. */
-const UPWARD: Readonly<Record<string, string>> = {
-  "src/edges/http/setup-pages.ts -> src/github/manifest.ts":
-    "the type of the App that was registered, to show it",
-  "src/edges/http/setup-routes.ts -> src/github/manifest.ts":
-    "webBaseOf: where GitHub's own form is, to send it there",
-};
+const UPWARD: Readonly<Record<string, string>> = {};
 
 interface PackageRule {
   readonly packages: RegExp;
@@ -82,8 +77,6 @@ const PACKAGES: readonly PackageRule[] = [
     only: [GITHUB],
     except: {
       "src/edges/webhooks/handlers.ts": "registers the handlers, which takes Probot's type",
-      "src/edges/http/webhook-route.ts":
-        "verifies the signature over the raw bytes (@octokit/webhooks-methods)",
     },
   },
   { packages: /^(?:fastify|fastify-.+|@fastify\/.+|@modelcontextprotocol\/.+)$/, only: [EDGES], except: {} },

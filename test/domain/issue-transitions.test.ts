@@ -58,6 +58,7 @@ const planOf = (facts: Partial<IssueFacts>): Transition[] =>
     actor: HUMAN,
     author: HUMAN,
     closedByWrongMerge: false,
+    gateIsExplained: false,
     ...facts,
   });
 
@@ -218,6 +219,11 @@ describe("admission (section 3)", () => {
     [
       "somebody edits the body of an item that is not admitted",
       { item: UNADMITTED, event: EDITED, issue: shown, actor: AGENT },
+      [],
+    ],
+    [
+      "an item that is complete needs no label while its issue is being closed",
+      { item: item({ admitted: false, state: "complete" }), event: event("pinned") },
       [],
     ],
     [
@@ -439,6 +445,7 @@ const factsWith = <Item extends KnownItem | null>(known: fc.Arbitrary<Item>) =>
     actor: fc.constantFrom(HUMAN, AGENT),
     author: fc.constantFrom(HUMAN, AGENT),
     closedByWrongMerge: fc.boolean(),
+    gateIsExplained: fc.constant(false),
   });
 const anyFacts: fc.Arbitrary<IssueFacts> = factsWith(fc.option(aKnownItem));
 
@@ -530,10 +537,25 @@ describe("any event on any item", () => {
   });
 });
 
+describe("a gate label that is not where it should be", () => {
+  const missing = { item: UNADMITTED, actor: AGENT };
+
+  it("is put back, unless the event list explains it: its own news will come", () => {
+    expect(planOf({ ...missing })).toEqual([ADD_GATE]);
+    expect(planOf({ ...missing, gateIsExplained: true })).toEqual([]);
+  });
+
+  it("row 19: is put back when its definition was deleted, whoever did that", () => {
+    expect(planOf({ ...missing, event: unlabeled(null), actor: HUMAN, gateIsExplained: true })).toEqual([
+      ADD_GATE,
+    ]);
+  });
+});
+
 describe("readsNeeded", () => {
   const reads = (given: IssueEvent, known: KnownItem | null = item(), seen = issue()) =>
     readsNeeded(given, seen, known, DEFAULT_SETTINGS);
-  const NONE = { sender: false, author: false, events: false, pulls: false };
+  const NONE = { sender: false, author: false, events: false, pulls: false, gate: false };
 
   it.each([
     ["an assignment", event("assigned")],

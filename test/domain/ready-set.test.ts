@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Defect, DefectCode } from "../../src/domain/defects.ts";
 import { byUrgency, readySet, whyNotReady } from "../../src/domain/ready-set.ts";
 import type { ItemFacts } from "../../src/domain/why-not.ts";
-import { anItem, at, blocker, claim, HELD, HOME, item, LAPSED, NOW, tagsWith } from "./facts.ts";
+import { anItem, at, blocker, claim, HELD, HOME, item, LAPSED, NOW, RELEASED, tagsWith } from "./facts.ts";
 
 const defect = (number: number, code: DefectCode): Defect => ({
   code,
@@ -66,6 +66,8 @@ describe("the lists", () => {
     ["not admitted", unadmitted(7), "awaitingAdmission"],
     ["not admitted and blocked", unadmitted(7, { blockers: [blocker(3)] }), "awaitingAdmission"],
     ["blocked", waitsFor(7, 3), "waiting"],
+    ["blocked, after a lapse", item({ blockers: [blocker(3)], claim: LAPSED }), "waiting"],
+    ["not admitted, after a release", unadmitted(7, { claim: RELEASED }), "awaitingAdmission"],
     ["a grouping", item({ parts: 1 }), "waiting"],
     ["at the threshold", item({ attempts: 3 }), "waiting"],
     ["closed by an agent", item({ issueOpen: false }), "waiting"],

@@ -134,6 +134,10 @@ describe("the pages", () => {
     expect(seen.text).not.toContain("manifest");
   });
 
+  it.each(["/setup/sign-in", "/setup/start", "/setup/save"])("lead back from %s", async (path) =>
+    expect(location(await setUp.browser().get(path))).toEqual(TO_SETUP),
+  );
+
   it("say that a form could not be read", async () => {
     const browser = await setUp.admitted();
     const seen = await browser.post("/setup/start", {}, { "content-type": "text/csv" });

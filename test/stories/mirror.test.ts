@@ -385,7 +385,10 @@ describe("branches", () => {
 
   it("[67] are neither tags nor the merge queue's refs", async () => {
     repo.as("alice").pushTags("v1");
-    const push = intercept(world, () => world.github.silently(() => {}) ?? repo.as("alice").pushTags("v2"));
+    repo.as("alice").createBranch("topic/doomed");
+    await world.settled();
+    const push = intercept(world, () => repo.as("alice").deleteBranch("topic/doomed"));
+    Object.assign(push, { deleted: false, after: push.before });
     push.ref = "refs/heads/gh-readonly-queue/main/pr-1-x";
     await world.github.deliver({ event: "push", payload: push });
     await world.settled();

@@ -188,7 +188,7 @@ describe("[37] removing a repository from the installation", () => {
 
 async function listed(fullName: string) {
   const { repos } = (await world.api.send("GET", "/api/v1/repos?limit=100")).body;
-  return repos.find((repo: { repo: string }) => repo.repo === fullName);
+  return repos.find(({ owner, name }: { owner: string; name: string }) => `${owner}/${name}` === fullName);
 }
 
 describe("[36] suspending the installation", () => {
@@ -199,7 +199,7 @@ describe("[36] suspending the installation", () => {
     world.github.suspend("suspended");
     await world.settled();
     const before = world.github.requests.length;
-    await granted(api, number, "worker/a");
+    await granted(api, number, "worker/a", { leaseSeconds: 900 });
     await world.settled();
     await stories.pass(60);
     await world.settled();

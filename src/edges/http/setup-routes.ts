@@ -125,6 +125,11 @@ export function setupRoutes(
     }),
   );
 
+  // Where a form's answer was shown, reloaded or followed from the history.
+  for (const form of ["sign-in", "start", "save"]) {
+    scope.get(`/setup/${form}`, ROUTE, async (_request, reply) => reply.redirect("/setup", 303));
+  }
+
   scope.get("/setup/installed", ROUTE, async (_request, reply) => sendPage(reply, installedPage()));
 
   async function currentPage(request: FastifyRequest): Promise<Page> {

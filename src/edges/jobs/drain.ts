@@ -17,6 +17,7 @@ export class Drain {
   readonly #options: DrainOptions;
   readonly #running = new Set<Promise<void>>();
   #again = false;
+  #idle: Promise<void> = Promise.resolve();
 
   constructor(options: DrainOptions) {
     this.#options = options;
@@ -37,6 +38,7 @@ export class Drain {
   /** Resolves when no loop is running. */
   async settled(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running);
+    await this.#idle;
   }
 
   async #loop(): Promise<void> {
@@ -57,7 +59,7 @@ export class Drain {
       this.#again = false;
       this.wake();
     } else if (this.#running.size === 0 && !this.#options.stopping.aborted) {
-      this.#options.onIdle().catch(this.#options.onError);
+      this.#idle = this.#options.onIdle().catch(this.#options.onError);
     }
   }
 }

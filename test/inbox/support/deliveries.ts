@@ -4,6 +4,7 @@ import { createHmac } from "node:crypto";
 import { request } from "node:http";
 import type { FakeGitHub } from "../../fake-github/fake-github.ts";
 import type { Answer } from "../../harness/api-client.ts";
+import { waitFor } from "../../harness/wait-for.ts";
 import type { World } from "../../harness/world.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: tests change payloads of every shape
@@ -153,4 +154,21 @@ export function inbox(world: World, guid?: string): Promise<Stored[]> {
     .$if(guid !== undefined, (query) => query.where("delivery_id", "=", guid ?? ""))
     .orderBy("seq")
     .execute();
+}
+
+/**
+ * GitHub has delivered, and no lane's head is due or being worked on. As `world.settled()`, which also waits for
+ * what stands behind a head that is to be tried again later.
+ */
+export async function headsSettled(world: World): Promise<void> {
+  await waitFor("every lane's head to be dealt with", async () => {
+    await world.github.delivered();
+    const { rows } = await world.app.deps.database.pool.query<{ what: string }>(`
+      select event || ' ' || lane as what from inbox i
+      where state = 'pending' and next_try_at <= db_now() and not exists (
+        select 1 from inbox earlier where earlier.repository_id = i.repository_id and earlier.lane = i.lane
+          and earlier.state = 'pending' and earlier.seq < i.seq)
+      union all select 'outbox ' || promise from outbox where state = 'pending' and next_try_at <= db_now()`);
+    return rows.length === 0 ? null : `still due: ${rows.map(({ what }) => what).join(", ")}`;
+  });
 }
