@@ -6,6 +6,7 @@
 import { isPoison } from "./attempts.ts";
 import { type Blocker, isOpen } from "./blockers.ts";
 import type { ItemState } from "./item-state.ts";
+import { isHeld } from "./lease.ts";
 import { tagValue } from "./tags.ts";
 
 export interface ClaimFacts {
@@ -130,7 +131,7 @@ export function reasonsAgainst(item: ItemFacts, asker: Asker): Reason[] {
       ...(stalled ? { rulingOwner: stalled.rulingOwner, question: stalled.question } : {}),
     });
   }
-  const held = item.claim !== null && item.claim.live && item.claim.leaseExpiresAt > asker.now;
+  const held = isHeld(item.claim, asker.now);
   if (held) reasons.push({ reason: "contended" });
   // The last attempt runs to its end; only then is the item poisoned.
   if (isPoison(item.attempts, item.threshold) && !held) reasons.push({ reason: "poison" });
