@@ -9,9 +9,11 @@ import { startJobs } from "./edges/jobs/runner.ts";
 import { createWake } from "./edges/jobs/wake.ts";
 import { receiveThroughProbot, registerHandlers } from "./edges/webhooks/handlers.ts";
 import { GitHubConnection } from "./github/connection.ts";
+import { ClaimLine } from "./services/claim-line.ts";
 import type { Deps } from "./services/deps.ts";
 import { Setup } from "./services/setup.ts";
 import { openDatabase } from "./store/database.ts";
+import { Listener } from "./store/listener.ts";
 import { migrate } from "./store/migrate.ts";
 
 export interface AppOptions {
@@ -53,14 +55,17 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
   try {
     const applied = await migrate(database);
     if (applied.length > 0) log.info({ applied }, "migrations were applied");
+    const replica = randomUUID();
+    const line = new ClaimLine(database.db, replica, log);
     const deps: Deps = {
       database,
+      line,
       db: database.db,
       github: new GitHubConnection({ baseUrl: config.githubApiUrl, log }),
       log,
       region: config.region,
       lease: { defaultSeconds: config.defaultLeaseSeconds, maxSeconds: config.maxLeaseSeconds },
-      replica: randomUUID(),
+      replica,
       version,
       wake: createWake(database.db, log),
     };
@@ -69,6 +74,16 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
 
     const setup = new Setup({ github: deps.github, log, envFile: config.envFile });
     const setupSessions = new SetupSessions();
+    await line.start();
+    const listener = new Listener({
+      url: databaseUrl,
+      channels: ["claim_line"],
+      onNotify: (_channel, name) => line.call(name),
+      onConnect: () => void line.look(),
+      onError: ({ message }) =>
+        log.warn({ reason: message }, "the listening connection broke; it reconnects"),
+    });
+    await listener.start();
     const server = await createServer(deps, { adminToken, setup, setupSessions });
     const address = await server.listen({ host: config.host, port: config.port });
     const jobs = await startJobs(deps, {
@@ -81,7 +96,9 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
       address,
       setupLink: config.app ? null : `${address}/setup?code=${setupSessions.issueCode()}`,
       stop: async () => {
+        await line.stop();
         await closeServer(server);
+        await listener.stop();
         await jobs.stop(STOP_JOBS_MS);
         await database.close();
       },

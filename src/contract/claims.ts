@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { OWNER_PATTERN } from "../domain/owner.ts";
 import { REGION_PATTERN } from "../domain/region.ts";
+import { PHASES, PRIORITIES } from "../domain/tags.ts";
 import { text } from "./text.ts";
 
 export const FencingToken = z
@@ -38,16 +39,20 @@ export const ClaimRequest = z
       .meta({ description: "Names the run that works, not the person", example: "worker/7f3a" }),
     leaseSeconds: LeaseSeconds,
     maxWaitSeconds: z
-      .int()
-      .min(0)
-      .max(0, { error: "waiting in line is not offered yet; leave it out, or 0" })
-      .optional(),
+      .int({ error: "a whole number of seconds, from 0 to 60" })
+      .min(0, { error: "at least 0" })
+      .max(60, { error: "at most 60" })
+      .optional()
+      .meta({ description: "Wait in line so long when it is contended: first in, first out" }),
     region: z
       .string()
       .regex(REGION_PATTERN, { error: REGION_RULE })
       .optional()
       .meta({ description: "Omitted: the deployment's" }),
-    scope: z.enum(["item"], { error: 'only "item" is offered yet' }).optional(),
+    scope: z
+      .enum(["item", "subtree"])
+      .optional()
+      .meta({ description: "subtree: an epic and everything partOf it" }),
     takeover: z.boolean().optional(),
   })
   .meta({ id: "ClaimRequest" });
@@ -88,6 +93,65 @@ export const ClaimRefused = z
 
 export const ClaimAnswer = z.union([ClaimGranted, ClaimRefused]);
 export type ClaimAnswer = z.infer<typeof ClaimAnswer>;
+export type ClaimGranted = z.infer<typeof ClaimGranted>;
+
+export const ClaimNextRequest = z
+  .strictObject({
+    owner: ClaimRequest.shape.owner,
+    leaseSeconds: LeaseSeconds,
+    region: ClaimRequest.shape.region,
+    selector: z
+      .strictObject({
+        epic: z.int().positive().optional(),
+        tags: z.array(z.string().min(1).max(200)).max(50).optional(),
+        priority: z.enum(PRIORITIES).optional(),
+        phase: z.enum(PHASES).optional(),
+        orderBy: z.enum(["priority", "oldest", "newest"]).optional(),
+        after: z.int().positive().optional().meta({ description: "Prefer what waited for this item" }),
+      })
+      .optional(),
+  })
+  .meta({ id: "ClaimNextRequest" });
+export type ClaimNextRequest = z.infer<typeof ClaimNextRequest>;
+
+export const ClaimNextAnswer = z.union([
+  ClaimGranted,
+  z
+    .object({
+      granted: z.literal(false),
+      reason: z.literal("none_ready"),
+      verdict: z.enum(["ready", "idle", "overlapping", "waiting", "alarm"]),
+      pending: z.int(),
+    })
+    .meta({ id: "NoneReady" }),
+]);
+export type ClaimNextAnswer = z.infer<typeof ClaimNextAnswer>;
+
+export const HistoryQuery = z.strictObject({
+  cursor: z.string().max(200).optional(),
+  limit: z.coerce.number({ error: "a whole number from 1 to 100" }).int().min(1).max(100).default(50),
+});
+
+export const ClaimHistory = z
+  .object({
+    key: z.string(),
+    claims: z.array(
+      z.object({
+        fencingToken: FencingToken,
+        owner: z.string(),
+        region: z.string(),
+        scope: z.string(),
+        grantedAt: time,
+        newAttempt: z.boolean(),
+        previousFencingToken: FencingToken.nullable(),
+        ended: z.enum(["released", "completed", "parked", "lapsed", "superseded", "undelivered"]).nullable(),
+        endedAt: time.nullable(),
+      }),
+    ),
+    nextCursor: z.string().nullable(),
+  })
+  .meta({ id: "ClaimHistory" });
+export type ClaimHistory = z.infer<typeof ClaimHistory>;
 
 export const RenewRequest = z
   .strictObject({ fencingToken: FencingToken, leaseSeconds: LeaseSeconds })

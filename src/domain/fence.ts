@@ -47,3 +47,13 @@ export function decideWrite(state: FenceState | null, attempt: WriteAttempt): Fe
   if (attempt.region !== state.region) return refused("foreign_region");
   return ACCEPTED;
 }
+
+/**
+ * Whether the token of a subtree claim above the record admits a write to it: held by this caller, here, and not
+ * below the record's own mark (protocol 4, "Subtree claims").
+ */
+export function admitsBelow(epic: FenceState, record: FenceState | null, attempt: WriteAttempt): boolean {
+  return (
+    decideWrite(epic, attempt).accepted && attempt.token !== null && attempt.token >= (record?.mark ?? 0)
+  );
+}

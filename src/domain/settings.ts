@@ -18,6 +18,8 @@ export interface RepositorySettings {
   };
   readonly poisonThreshold: number;
   readonly enrollAll: boolean;
+  /** How long a lapsed item whose work still moves is kept from others. */
+  readonly quarantineSeconds: number;
 }
 
 export const DEFAULT_SETTINGS: RepositorySettings = {
@@ -26,6 +28,7 @@ export const DEFAULT_SETTINGS: RepositorySettings = {
   defaults: { priority: "P2", phase: "implementation", baseBranch: null, homeRegion: null, type: "feat" },
   poisonThreshold: 3,
   enrollAll: false,
+  quarantineSeconds: 900,
 };
 
 /** The settings in force: what was stored for the repository, over the defaults. */

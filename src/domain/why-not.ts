@@ -6,6 +6,7 @@
 import { isPoison } from "./attempts.ts";
 import { type Blocker, isOpen } from "./blockers.ts";
 import type { ItemState } from "./item-state.ts";
+import { isHeld } from "./lease.ts";
 import { tagValue } from "./tags.ts";
 
 export interface ClaimFacts {
@@ -35,7 +36,36 @@ export interface ItemFacts {
   readonly claim: ClaimFacts | null;
   readonly rulingOwner: string | null;
   readonly question: string | null;
+  readonly grouping: GroupingFacts;
+  /** When its work was last seen moving: a push to its branch, its pull request. */
+  readonly activeAt: Date | null;
+  readonly quarantineSeconds: number;
 }
+
+/** What the item's place among others means for it now; times and claims are those of the moment. */
+export interface GroupingFacts {
+  /** A subtree claim is held above it. */
+  readonly claimedAbove: boolean;
+  /** A subtree claim above it waits in line: no new grants below. */
+  readonly queuedAbove: boolean;
+  /** The integration item of a grouping that it belongs to is being worked. */
+  readonly integrating: boolean;
+  /** It is an integration item, and its fan-out is incomplete or being worked. */
+  readonly fanOutOpen: boolean;
+  /** Something below it is held. */
+  readonly heldBelow: boolean;
+}
+
+export const ALONE: GroupingFacts = {
+  claimedAbove: false,
+  queuedAbove: false,
+  integrating: false,
+  fanOutOpen: false,
+  heldBelow: false,
+};
+
+/** However lively the work, an hour after the lapse the item is free. */
+const MAX_QUARANTINE_MS = 3_600_000;
 
 export type ItemReason =
   | "missing"
@@ -47,6 +77,9 @@ export type ItemReason =
   | "not_admitted"
   | "blocked"
   | "poison"
+  | "ancestor_claimed"
+  | "not_quiesced"
+  | "quarantined"
   | "contended";
 
 export interface Reason {
@@ -61,6 +94,13 @@ export interface Asker {
   readonly now: Date;
   /** Null: any region will do. */
   readonly region: string | null;
+  /** Who would claim, and how; nobody in particular when the ready set asks. */
+  readonly claimant?: {
+    readonly owner: string;
+    readonly actor: string;
+    readonly scope: "item" | "subtree";
+    readonly takeover: boolean;
+  };
 }
 
 const numbers = (blockers: readonly Blocker[]): number[] =>
@@ -79,7 +119,8 @@ export function reasonsAgainst(item: ItemFacts, asker: Asker): Reason[] {
   const home = tagValue(item.tags, "homeRegion:");
   if (asker.region !== null && home !== null && home !== asker.region)
     reasons.push({ reason: "foreign_region" });
-  if (item.parts > 0) reasons.push({ reason: "grouping" });
+  const subtree = asker.claimant?.scope === "subtree";
+  if (item.parts > 0 && !subtree) reasons.push({ reason: "grouping" });
   if (!item.admitted) reasons.push({ reason: "not_admitted" });
   const open = item.blockers.filter(isOpen);
   if (open.length > 0) {
@@ -90,9 +131,38 @@ export function reasonsAgainst(item: ItemFacts, asker: Asker): Reason[] {
       ...(stalled ? { rulingOwner: stalled.rulingOwner, question: stalled.question } : {}),
     });
   }
-  const held = item.claim !== null && item.claim.live && item.claim.leaseExpiresAt > asker.now;
+  const held = isHeld(item.claim, asker.now);
+  if (held) reasons.push({ reason: "contended" });
   // The last attempt runs to its end; only then is the item poisoned.
   if (isPoison(item.attempts, item.threshold) && !held) reasons.push({ reason: "poison" });
-  if (held) reasons.push({ reason: "contended" });
+  const { grouping } = item;
+  if (grouping.claimedAbove) reasons.push({ reason: "ancestor_claimed" });
+  if (grouping.queuedAbove && !held) reasons.push({ reason: "contended" });
+  if (grouping.integrating || grouping.fanOutOpen) reasons.push({ reason: "not_quiesced" });
+  if (subtree && grouping.heldBelow && !held) reasons.push({ reason: "contended" });
+  if (quarantineEnd(item, asker) > asker.now) reasons.push({ reason: "quarantined" });
   return reasons;
+}
+
+/**
+ * Until when others are kept from an item that lapsed but is active: its lease ended, its work goes on. Never the
+ * same owner, and not whoever takes over on purpose. The epoch when it is free.
+ */
+export function quarantineEnd(
+  item: Pick<ItemFacts, "claim" | "activeAt" | "quarantineSeconds">,
+  asker: Asker,
+): Date {
+  const { claim, activeAt } = item;
+  const { claimant } = asker;
+  const free = new Date(0);
+  if (
+    !claim?.live ||
+    activeAt === null ||
+    activeAt <= claim.leaseExpiresAt ||
+    claim.leaseExpiresAt > asker.now
+  )
+    return free;
+  if (claimant?.takeover || (claimant?.owner === claim.owner && claimant?.actor === claim.actor)) return free;
+  const bySign = activeAt.getTime() + item.quarantineSeconds * 1000;
+  return new Date(Math.min(bySign, claim.leaseExpiresAt.getTime() + MAX_QUARANTINE_MS));
 }

@@ -61,7 +61,7 @@ function retryAfterOf(error: RequestError): number | null {
   if (Number.isFinite(retryAfter) && headers["retry-after"] !== undefined) return Math.max(1, retryAfter);
   if (headers["x-ratelimit-remaining"] === "0" && (error.status === 403 || error.status === 429)) {
     const reset = Number(headers["x-ratelimit-reset"]);
-    const now = Date.parse(String(headers["date"] ?? "")) || Date.now();
+    const now = Date.parse(String(headers.date ?? "")) || Date.now();
     if (Number.isFinite(reset)) return Math.max(1, Math.ceil(reset - now / 1000));
   }
   return limited ? DEFAULT_RETRY_SECONDS : null;

@@ -9,7 +9,7 @@ import { tagValue } from "../domain/tags.ts";
 import { readPullCommits } from "../github/reads.ts";
 import { hostOf, pullSnapshot } from "../github/snapshots.ts";
 import type { Trx } from "../store/database.ts";
-import { findItem, itemsRecordingPull, openIncident } from "../store/items.ts";
+import { findItem, itemsRecordingPull, markActive, openIncident } from "../store/items.ts";
 import { findIssue } from "../store/mirror.ts";
 import { savePull, saveReview } from "../store/pulls.ts";
 import { findRecord, lockRecord, setRecordTags } from "../store/records.ts";
@@ -34,11 +34,32 @@ export async function applyPullRequest(deps: Deps, seq: number, payload: Payload
 
   await settleDelivery(deps, seq, async (trx) => {
     await savePull(trx, repository.id, { ...snapshot, mergedAt });
+    if (WORK.has(payload.action)) {
+      for (const number of ownItems(repository, raw, snapshot.closes))
+        await markActive(trx, repository.id, number);
+    }
     if (!merged) return;
     for (const number of items) {
       await mergeInto(trx, repository, number, { number: raw.number, baseRef: raw.base.ref }, mergedAt);
     }
   });
+}
+
+/** What happens to a pull request when somebody goes on working on it. */
+const WORK: ReadonlySet<string> = new Set([
+  "opened",
+  "synchronize",
+  "edited",
+  "reopened",
+  "ready_for_review",
+  "converted_to_draft",
+]);
+
+/** The items that an open pull request is the work of: only one from a branch of this repository is (protocol 6). */
+function ownItems(repository: Repository, raw: Payload["pull_request"], closes: readonly number[]): number[] {
+  if (raw.head.repo?.id !== repository.id) return [];
+  const pull = { number: raw.number, baseRef: raw.base.ref, headRef: raw.head.ref, sameRepository: true };
+  return itemsOfPull(pull, closes, []);
 }
 
 /** The items that a merged pull request is about: by its text, its commits, its record or its branch. */

@@ -9,10 +9,11 @@ import type {
   PushPayload,
   RepositoryPayload,
 } from "../contract/github-payloads.ts";
+import { itemOfBranch } from "../domain/branch-names.ts";
 import { ownLabels } from "../domain/settings.ts";
 import { sameLabel } from "../domain/tags.ts";
 import type { Trx } from "../store/database.ts";
-import { itemsNotShowing } from "../store/items.ts";
+import { itemsNotShowing, markActive } from "../store/items.ts";
 import { deleteLabel, findLabelName, renameLabelOnIssues, saveLabel } from "../store/mirror.ts";
 import { promise } from "../store/outbox.ts";
 import { saveBranchHead, saveCheckSuite } from "../store/pulls.ts";
@@ -206,6 +207,8 @@ export async function applyPush(
       pusherLogin: payload.sender?.login ?? null,
       pushedAt: typeof pushedAt === "number" ? new Date(pushedAt * 1000) : new Date(pushedAt ?? 0),
     });
+    const item = payload.deleted ? null : itemOfBranch(branch);
+    if (item) await markActive(trx, repository.id, item.number);
   });
 }
 

@@ -3,6 +3,7 @@
 import type { ClaimStatus } from "../contract/claims.ts";
 import { isHeld } from "../domain/lease.ts";
 import { recordKey } from "../domain/record-key.ts";
+import { queueDepth } from "../store/claim-line.ts";
 import { findClaim } from "../store/claims.ts";
 import { findRecord } from "../store/records.ts";
 import { type ClaimTarget, refOf } from "./claim.ts";
@@ -10,7 +11,11 @@ import type { Deps } from "./deps.ts";
 
 export async function claimStatus(deps: Deps, target: ClaimTarget): Promise<ClaimStatus> {
   const ref = refOf(target);
-  const [record, found] = await Promise.all([findRecord(deps.db, ref), findClaim(deps.db, ref)]);
+  const [record, found, depth] = await Promise.all([
+    findRecord(deps.db, ref),
+    findClaim(deps.db, ref),
+    queueDepth(deps.db, ref),
+  ]);
   const claim = found?.claim ?? null;
   return {
     key: recordKey(target.repository, target.topic, target.id),
@@ -23,7 +28,7 @@ export async function claimStatus(deps: Deps, target: ClaimTarget): Promise<Clai
     fencingToken: claim?.fence ?? null,
     leaseExpiresAt: claim?.leaseExpiresAt.toISOString() ?? null,
     releasedAt: claim?.releasedAt?.toISOString() ?? null,
-    queueDepth: 0,
+    queueDepth: depth,
     grants: claim?.grants ?? 0,
     authoritative: false,
   };

@@ -1,26 +1,17 @@
-/** Takes a claim (protocol 4): one transaction under the record's lock; losing is an answer. */
+/** Takes a claim (protocol 4): one call to the database; losing is an answer; who wants to wait gets in line. */
 
 import type { ClaimAnswer, ClaimRequest } from "../contract/claims.ts";
 import { workingBranch } from "../domain/branch-names.ts";
-import {
-  type Claimant,
-  type ClaimDecision,
-  decideItemClaim,
-  decideRecordClaim,
-} from "../domain/claim-decision.ts";
-import { claimComment } from "../domain/comments.ts";
 import { clampLease } from "../domain/lease.ts";
 import { numberOfRef, type RecordRef, recordKey } from "../domain/record-key.ts";
 import { tagValue } from "../domain/tags.ts";
-import { findClaim, insertGrant } from "../store/claims.ts";
-import { databaseNow } from "../store/clock.ts";
-import type { Trx } from "../store/database.ts";
-import { findItemView, type ItemView } from "../store/item-facts.ts";
-import { claimPromise, promise } from "../store/outbox.ts";
-import { findRecord, lockRecord } from "../store/records.ts";
+import { releaseMarker } from "../store/claim-line.ts";
 import type { Repository } from "../store/repositories.ts";
+import { type ClaimCall, type ClaimGrantedRow, takeClaim } from "../store/take-claim.ts";
 import type { Caller } from "./caller.ts";
+import type { LineAnswer } from "./claim-line.ts";
 import type { Deps } from "./deps.ts";
+import { takeBack } from "./take-back.ts";
 
 export interface ClaimTarget {
   readonly repository: Repository;
@@ -34,143 +25,106 @@ export const refOf = ({ repository, topic, id }: ClaimTarget): RecordRef => ({
   id,
 });
 
-/** Grants the claim or says why not. The marker is promised in the same transaction. */
+/** The caller's end of the connection. */
+export interface Delivery {
+  /** Aborted when the caller has hung up. */
+  readonly left: AbortSignal;
+  /** Told once whether the answer reached the caller. */
+  onOutcome(handler: (delivered: boolean) => void): void;
+}
+
+/** Long enough to see whether the answer was delivered before the marker goes out. */
+const MARK_AFTER_SECONDS = 2;
+
+/** Grants the claim or says why not. The marker is promised with the grant. */
 export async function claim(
   deps: Deps,
   caller: Caller,
   target: ClaimTarget,
   request: ClaimRequest,
+  delivery: Delivery | null = null,
 ): Promise<ClaimAnswer> {
-  const claimant: Claimant = {
+  const waitSeconds = request.maxWaitSeconds ?? 0;
+  const wait = waitSeconds > 0 && delivery !== null;
+  const call: ClaimCall = {
+    ref: refOf(target),
     owner: request.owner,
     actor: caller.actor,
     region: request.region ?? deps.region,
+    deploymentRegion: deps.region,
+    leaseSeconds: clampLease(request.leaseSeconds, deps.lease),
+    scope: request.scope ?? "item",
+    takeover: request.takeover ?? false,
+    wait,
+    ticket: null,
+    replica: deps.replica,
+    markAfterSeconds: 0,
   };
-  const answer = await deps.db.transaction().execute(async (trx) => {
-    await lockRecord(trx, refOf(target));
-    const number = numberOfRef(target);
-    if (number !== null) return claimItem(trx, deps, target, claimant, number, request);
-    return claimRecord(trx, deps, target, claimant, request);
-  });
-  if (answer.granted) deps.wake.outbox();
-  return answer;
-}
-
-async function claimItem(
-  trx: Trx,
-  deps: Deps,
-  target: ClaimTarget,
-  claimant: Claimant,
-  number: number,
-  request: ClaimRequest,
-): Promise<ClaimAnswer> {
-  const { repository } = target;
-  const threshold = repository.settings.poisonThreshold;
-  const found = await findItemView(trx, repository.id, number, threshold);
-  const item = found?.item ?? null;
-  const decision = decideItemClaim(item?.facts ?? null, claimant, deps.region, found?.now ?? new Date(0));
-  if (item === null || !decision.granted) return refusal(target, decision);
-
-  const granted = await grant(trx, deps, target, claimant, decision, request);
-  const attempt = item.attempts.count + (decision.newAttempt ? 1 : 0);
-  if (decision.newAttempt && repository.installationId !== null) {
-    const news = {
-      number,
-      owner: claimant.owner,
-      region: claimant.region,
-      fence: granted.fencingToken,
-      grantedAt: granted.grantedAt,
-      leaseExpiresAt: new Date(granted.leaseExpiresAt),
-      attempt,
-      threshold,
-      previous: decision.previous,
-    };
-    await promise(trx, {
-      repositoryId: repository.id,
-      issueNumber: number,
-      promise: claimPromise(granted.fencingToken),
-      effect: { kind: "comment", body: claimComment(news) },
-    });
+  const answer = await takeClaim(deps.db, call);
+  if (answer.granted) {
+    deps.wake.outbox();
+    return granted(target, call, answer);
   }
-  return { ...withoutTimes(granted), attempt, ...itemPart(item, repository) };
+  if (answer.ticket === undefined || delivery === null) return refused(target, answer);
+  const waiting = { ...call, wait: false, ticket: answer.ticket, markAfterSeconds: MARK_AFTER_SECONDS };
+  return awaitTurn(deps, target, waiting, waitSeconds * 1000, delivery);
 }
 
-async function claimRecord(
-  trx: Trx,
+async function awaitTurn(
   deps: Deps,
   target: ClaimTarget,
-  claimant: Claimant,
-  request: ClaimRequest,
+  call: ClaimCall & { ticket: number },
+  maxWaitMs: number,
+  delivery: Delivery,
 ): Promise<ClaimAnswer> {
-  const ref = refOf(target);
-  const record = await findRecord(trx, ref);
-  const found = await findClaim(trx, ref);
-  const now = found?.now ?? (await databaseNow(trx));
-  const facts = { exists: record !== null, claim: found?.claim ?? null };
-  const decision = decideRecordClaim(facts, claimant, deps.region, now);
-  if (!decision.granted) return refusal(target, decision);
-  const granted = await grant(trx, deps, target, claimant, decision, request);
-  return { ...withoutTimes(granted), attempt: granted.grants, title: record?.title ?? null };
+  const answer = await deps.line.wait(call, maxWaitMs, delivery.left);
+  if (answer === "gone") return refused(target, { granted: false, reason: "timeout" });
+  if (!answer.granted) return refused(target, answer);
+  delivery.onOutcome((delivered) => {
+    const settle = delivered
+      ? releaseMarker(deps.db, call.ref, answer.fence).then(() => deps.wake.outbox())
+      : takeBack(deps.db, call.ref, answer.fence);
+    // Neither is vital: an undelivered grant lapses, and its marker goes out a little later.
+    settle.catch((error: unknown) => deps.log.warn({ err: error }, "a waiting claim could not be settled"));
+  });
+  return granted(target, call, answer);
 }
 
-function refusal(target: ClaimTarget, decision: ClaimDecision): ClaimAnswer {
-  if (decision.granted) throw new Error("a grant is not a refusal");
+type Refused = Exclude<LineAnswer, { granted: true }>;
+
+function refused(target: ClaimTarget, answer: Refused): ClaimAnswer {
+  const retryAfterMs = "retryAfterMs" in answer ? answer.retryAfterMs : null;
   return {
     granted: false,
     key: recordKey(target.repository, target.topic, target.id),
-    reason: decision.reason,
-    blockers: [...decision.blockers],
-    ...(decision.retryAfterMs === null ? {} : { retryAfterMs: decision.retryAfterMs }),
+    reason: answer.reason,
+    blockers: "blockers" in answer ? [...answer.blockers] : [],
+    ...(retryAfterMs === null ? {} : { retryAfterMs }),
   };
 }
 
-async function grant(
-  trx: Trx,
-  deps: Deps,
-  target: ClaimTarget,
-  claimant: Claimant,
-  decision: Extract<ClaimDecision, { granted: true }>,
-  request: ClaimRequest,
-) {
-  const leaseSeconds = clampLease(request.leaseSeconds, deps.lease);
-  const granted = await insertGrant(trx, refOf(target), {
-    ...claimant,
-    scope: request.scope ?? "item",
-    leaseSeconds,
-    newAttempt: decision.newAttempt,
-  });
+function granted(target: ClaimTarget, call: ClaimCall, answer: ClaimGrantedRow): ClaimAnswer {
+  const { previous } = answer;
+  const number = numberOfRef(target);
   return {
-    granted: true as const,
+    granted: true,
     key: recordKey(target.repository, target.topic, target.id),
-    owner: claimant.owner,
-    region: claimant.region,
-    scope: request.scope ?? "item",
-    fencingToken: granted.fence,
-    leaseSeconds,
-    leaseExpiresAt: granted.leaseExpiresAt.toISOString(),
-    custodyChanged: decision.newAttempt,
-    previous: decision.previous && {
-      owner: decision.previous.owner,
-      fencingToken: decision.previous.fence,
-      lapsed: decision.previous.lapsed,
-    },
-    grantedAt: granted.grantedAt,
-    grants: granted.grants,
+    owner: call.owner,
+    region: call.region,
+    scope: call.scope,
+    fencingToken: answer.fence,
+    leaseSeconds: call.leaseSeconds,
+    leaseExpiresAt: new Date(answer.leaseExpiresAt).toISOString(),
+    attempt: answer.attempt,
+    custodyChanged: answer.newAttempt,
+    previous: previous && { owner: previous.owner, fencingToken: previous.fence, lapsed: previous.lapsed },
+    title: answer.title,
+    ...(number === null ? {} : itemPart(target, number, answer)),
   };
 }
 
-function withoutTimes({ grantedAt: _, grants: __, ...granted }: Awaited<ReturnType<typeof grant>>) {
-  return granted;
-}
-
-function itemPart(item: ItemView, repository: Repository) {
-  const { tags, number } = item.facts;
-  const type = tagValue(tags, "type:") ?? repository.settings.defaults.type;
-  return {
-    number,
-    baseBranch: tagValue(tags, "baseBranch:"),
-    workingBranch: workingBranch({ number, type }),
-    title: item.title,
-    url: item.url,
-  };
+function itemPart({ repository }: ClaimTarget, number: number, { tags, url }: ClaimGrantedRow) {
+  const type = tagValue(tags ?? [], "type:") ?? repository.settings.defaults.type;
+  const baseBranch = tagValue(tags ?? [], "baseBranch:");
+  return { number, baseBranch, workingBranch: workingBranch({ number, type, epicBranch: baseBranch }), url };
 }

@@ -4,6 +4,7 @@ import type { Logger } from "pino";
 import type { LeaseBounds } from "../domain/lease.ts";
 import type { GitHubConnection } from "../github/connection.ts";
 import type { Database, Db } from "../store/database.ts";
+import type { ClaimLine } from "./claim-line.ts";
 
 export interface Deps {
   readonly database: Database;
@@ -17,6 +18,7 @@ export interface Deps {
   readonly replica: string;
   readonly version: string;
   readonly wake: Wake;
+  readonly line: ClaimLine;
 }
 
 /** Hints that work is waiting; work is also found without them, only later. Called after commit. */

@@ -4,6 +4,7 @@
  */
 
 import { randomUUID } from "node:crypto";
+import { claimComment } from "../domain/comments.ts";
 import { hasLabel, sameLabel } from "../domain/tags.ts";
 import type { Client } from "../github/connection.ts";
 import { barOf, failureOf, isAbsent } from "../github/failure.ts";
@@ -13,6 +14,7 @@ import { findItem } from "../store/items.ts";
 import { findIssue, noteLabel } from "../store/mirror.ts";
 import {
   breakPromise,
+  type ClaimMarkerFacts,
   keepPromise,
   type OutboxRow,
   pauseInstallation,
@@ -93,8 +95,10 @@ async function perform(deps: Deps, client: Client, repository: Repository, row: 
       return noteLabel(deps.db, repository.id, numberOf(row), effect.label);
     case "close_issue":
       return closeIssue(client, repository, numberOf(row), effect.reason);
-    case "comment": {
-      const firstLine = effect.body.split("\n", 1)[0] ?? "";
+    case "comment":
+    case "claim_marker": {
+      const body = effect.kind === "comment" ? effect.body : markerText(effect);
+      const firstLine = body.split("\n", 1)[0] ?? "";
       const appId = deps.github.app?.appId ?? 0;
       const since = new Date(row.createdAt.getTime() - CLOCK_SLACK_MS);
       const mayStand = row.attempts > 1;
@@ -104,10 +108,17 @@ async function perform(deps: Deps, client: Client, repository: Repository, row: 
         { repositoryId: repository.id, issue: issueNumber, promise: row.promise },
         "posting a comment",
       );
-      return postComment(client, repository, numberOf(row), effect.body);
+      return postComment(client, repository, numberOf(row), body);
     }
   }
 }
+
+const markerText = (facts: ClaimMarkerFacts): string =>
+  claimComment({
+    ...facts,
+    grantedAt: new Date(facts.grantedAt),
+    leaseExpiresAt: new Date(facts.leaseExpiresAt),
+  });
 
 function numberOf(row: OutboxRow): number {
   if (row.issueNumber === null) throw new Error(`the promise ${row.promise} names no issue`);

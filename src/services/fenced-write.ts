@@ -1,8 +1,9 @@
 /** Every write to a record passes the fence, in the transaction that writes (protocol 4). */
 
 import { Problem } from "../contract/problem.ts";
-import { decideWrite, type FenceRefusal } from "../domain/fence.ts";
-import { findClaim } from "../store/claims.ts";
+import { admitsBelow, decideWrite, type FenceRefusal } from "../domain/fence.ts";
+import { numberOfRef } from "../domain/record-key.ts";
+import { findClaim, findSubtreeClaim } from "../store/claims.ts";
 import type { Trx } from "../store/database.ts";
 import { lockRecord } from "../store/records.ts";
 import type { Caller } from "./caller.ts";
@@ -52,5 +53,12 @@ export async function passFence(
     actor: found.claim.actor,
   };
   const verdict = decideWrite(state, { token, region: deps.region, actor: caller.actor });
-  if (!verdict.accepted) throw new Problem(verdict.code, ADVICE[verdict.code]);
+  if (verdict.accepted) return;
+  const number = numberOfRef(target);
+  if (token !== null && number !== null) {
+    const epic = await findSubtreeClaim(trx, target.repository.id, number, token);
+    if (epic !== null && admitsBelow(epic, state, { token, region: deps.region, actor: caller.actor }))
+      return;
+  }
+  throw new Problem(verdict.code, ADVICE[verdict.code]);
 }

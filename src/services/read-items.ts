@@ -13,7 +13,7 @@ import { itemBody } from "./item-body.ts";
 import { isPartOf } from "./ready.ts";
 
 export async function getItem(deps: Deps, repository: Repository, number: number): Promise<ItemBody> {
-  const found = await findItemView(deps.db, repository.id, number, repository.settings.poisonThreshold);
+  const found = await findItemView(deps.db, repository.id, number, repository.settings);
   if (!found?.item.facts.enrolled) {
     throw new Problem(
       "not_found",
@@ -33,7 +33,7 @@ export async function listItems(
   const items: ItemBody[] = [];
   let after = readCursor(query.cursor, 0, MAX_INT32);
   for (;;) {
-    const page = await listItemViews(deps.db, repository.id, repository.settings.poisonThreshold, {
+    const page = await listItemViews(deps.db, repository.id, repository.settings, {
       after,
       limit: query.limit + 1,
       state: query.state,

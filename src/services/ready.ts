@@ -13,7 +13,7 @@ const MOST = 10_000;
 const total = (rows: readonly unknown[]): number => Math.min(rows.length, MOST);
 
 export async function ready(deps: Deps, repository: Repository, query: ReadyQuery): Promise<ReadyAnswer> {
-  const page = await openItems(deps.db, repository.id, repository.settings.poisonThreshold);
+  const page = await openItems(deps.db, repository.id, repository.settings);
   const items =
     query.epic === undefined
       ? page.items

@@ -3,6 +3,7 @@
 import { isPoison } from "../domain/attempts.ts";
 import { isHeld } from "../domain/lease.ts";
 import { itemRef } from "../domain/record-key.ts";
+import { clearDeadLines } from "../store/claim-line.ts";
 import type { Trx } from "../store/database.ts";
 import { findItemView } from "../store/item-facts.ts";
 import { itemsToSweep } from "../store/items.ts";
@@ -37,6 +38,7 @@ export async function sweep(deps: Deps): Promise<number> {
     if (!last || batch.length < BATCH) break;
     after = last;
   }
+  await clearDeadLines(deps.db);
   const retried = await retryPromisedLabels(deps.db);
   if (parked > 0 || retried > 0) {
     deps.log.info({ parked, halfParks: retried }, "the park sweep changed something");
@@ -53,10 +55,10 @@ export async function parkIfPoisoned(
   note: string | null,
 ): Promise<boolean> {
   await lockRecord(trx, itemRef(repository.id, number));
-  const threshold = repository.settings.poisonThreshold;
-  const found = await findItemView(trx, repository.id, number, threshold);
+  const found = await findItemView(trx, repository.id, number, repository.settings);
   if (!found) return false;
   const { facts, attempts } = found.item;
+  const { threshold } = facts;
   if (facts.state !== null || isHeld(facts.claim, found.now) || !isPoison(attempts.count, threshold))
     return false;
   await parkItem(

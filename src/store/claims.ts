@@ -49,54 +49,6 @@ export async function findClaim(db: Db, ref: RecordRef): Promise<{ claim: Claim;
   };
 }
 
-export interface NewGrant {
-  readonly owner: string;
-  readonly actor: string;
-  readonly region: string;
-  readonly scope: string;
-  readonly leaseSeconds: number;
-  readonly newAttempt: boolean;
-}
-
-export interface Granted {
-  readonly fence: number;
-  readonly grantedAt: Date;
-  readonly leaseExpiresAt: Date;
-  /** How many grants the record has had, this one included. */
-  readonly grants: number;
-}
-
-/** Grants the claim under the next token above the mark, and closes the grant before it. */
-export async function insertGrant(trx: Trx, ref: RecordRef, grant: NewGrant): Promise<Granted> {
-  const { rows } = await sql<Granted>`
-    with before as (
-      select fence, live from claim
-      where repository_id = ${ref.repositoryId} and topic = ${ref.topic} and id = ${ref.id}),
-    fresh as materialized (
-      select next_fence(coalesce((select fence from before), 0)) as fence, db_now() as at),
-    closed as (
-      update claim_grant g set ended = 'lapsed', ended_at = fresh.at from before, fresh
-      where g.repository_id = ${ref.repositoryId} and g.topic = ${ref.topic} and g.id = ${ref.id}
-        and g.fence = before.fence and g.ended is null),
-    noted as (
-      insert into claim_grant (repository_id, topic, id, fence, owner, actor, region, scope, granted_at, new_attempt, previous_fence)
-      select ${ref.repositoryId}, ${ref.topic}, ${ref.id}, fence, ${grant.owner}, ${grant.actor}, ${grant.region},
-             ${grant.scope}, at, ${grant.newAttempt}, (select fence from before) from fresh)
-    insert into claim (repository_id, topic, id, fence, live, owner, actor, region, scope, lease_seconds, granted_at, lease_expires_at)
-    select ${ref.repositoryId}, ${ref.topic}, ${ref.id}, fence, true, ${grant.owner}, ${grant.actor}, ${grant.region},
-           ${grant.scope}, ${grant.leaseSeconds}, at, at + make_interval(secs => ${grant.leaseSeconds}) from fresh
-    on conflict (repository_id, topic, id) do update set
-      fence = excluded.fence, live = true, owner = excluded.owner, actor = excluded.actor, region = excluded.region,
-      scope = excluded.scope, lease_seconds = excluded.lease_seconds, granted_at = excluded.granted_at,
-      lease_expires_at = excluded.lease_expires_at, released_at = null, grants = claim.grants + 1,
-      reclaims = case when ${grant.newAttempt}::boolean then 0 else claim.reclaims + 1 end
-      where claim.fence < excluded.fence
-    returning fence, granted_at as "grantedAt", lease_expires_at as "leaseExpiresAt", grants`.execute(trx);
-  const row = rows[0];
-  if (!row) throw new Error("a grant was not above the record's mark");
-  return row;
-}
-
 export interface Renewed {
   readonly leaseExpiresAt: Date;
   readonly previousLeaseExpiresAt: Date;
@@ -190,4 +142,43 @@ export async function countMarker(
 /** A marker of our own that the sequence has not reached (a restored database): no token at or below it is issued. */
 export async function raiseFence(trx: Trx, floor: number): Promise<void> {
   await sql`select raise_fence(${floor})`.execute(trx);
+}
+
+export interface GrantRow {
+  readonly fence: number;
+  readonly owner: string;
+  readonly region: string;
+  readonly scope: string;
+  readonly grantedAt: Date;
+  readonly newAttempt: boolean;
+  readonly previousFence: number | null;
+  /** Null: the claim is held. A lease that ran out with nobody after it has lapsed. */
+  readonly ended: ClaimEnd | null;
+  readonly endedAt: Date | null;
+}
+
+/** The record's grants below a fence, newest first. */
+export async function listGrants(db: Db, ref: RecordRef, below: number, limit: number): Promise<GrantRow[]> {
+  const { rows } = await sql<GrantRow>`
+    select g.fence, g.owner, g.region, g.scope, g.granted_at as "grantedAt", g.new_attempt as "newAttempt",
+      g.previous_fence as "previousFence",
+      coalesce(g.ended, case when c.fence = g.fence and c.live and c.lease_expires_at <= db_now() then 'lapsed' end) as ended,
+      coalesce(g.ended_at, case when c.fence = g.fence and c.live and c.lease_expires_at <= db_now()
+        then c.lease_expires_at end) as "endedAt"
+    from claim_grant g
+    left join claim c on c.repository_id = g.repository_id and c.topic = g.topic and c.id = g.id
+    where g.repository_id = ${ref.repositoryId} and g.topic = ${ref.topic} and g.id = ${ref.id} and g.fence < ${below}
+    order by g.fence desc limit ${limit}`.execute(db);
+  return rows;
+}
+
+/** The live subtree claim above an item that this token was granted for, or null. */
+export async function findSubtreeClaim(db: Db, repositoryId: number, number: number, fence: number) {
+  const { rows } = await sql<{ mark: number; live: boolean; region: string; actor: string }>`
+    select c.fence as mark, c.live, c.region, c.actor
+    from item i join claim c on c.repository_id = i.repository_id and c.topic = 'backlog'
+      and c.id = any (select 'issue-' || x from unnest(i.ancestors) x)
+    where i.repository_id = ${repositoryId} and i.number = ${number} and c.scope = 'subtree' and c.live
+      and c.fence = ${fence}`.execute(db);
+  return rows[0] ?? null;
 }

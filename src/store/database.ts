@@ -9,6 +9,7 @@ export type Db = Kysely<Tables>;
 export type Trx = Transaction<Tables>;
 
 export interface Database {
+  readonly url: string;
   readonly db: Db;
   readonly pool: pg.Pool;
   close(): Promise<void>;
@@ -38,7 +39,7 @@ export function openDatabase(url: string, size: number, onError: (error: Error) 
     closing = true;
     return db.destroy();
   };
-  return { db, pool, close };
+  return { url, db, pool, close };
 }
 
 /** Whether PostgreSQL answers. */

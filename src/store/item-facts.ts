@@ -6,7 +6,8 @@ import { type Blocker, type BlockerFacts, blockerStatus } from "../domain/blocke
 import { type Defect, type DefectCode, defectsOf } from "../domain/defects.ts";
 import type { ItemState } from "../domain/item-state.ts";
 import { itemOfTarget } from "../domain/record-key.ts";
-import type { ItemFacts } from "../domain/why-not.ts";
+import type { RepositorySettings } from "../domain/settings.ts";
+import type { GroupingFacts, ItemFacts } from "../domain/why-not.ts";
 import type { Db } from "./database.ts";
 
 /** An item with its facts, its mirror and its record: what every reader of items gets. */
@@ -78,6 +79,9 @@ interface ItemViewRow {
   links: { relation: string; repositoryId: number; target: string }[];
   blockers: BlockerRow[];
   incidents: { code: DefectCode; value: string; detail: string; since: string }[];
+  active_at: Date | null;
+  own_threshold: number | null;
+  grouping: GroupingFacts;
   fence: number | null;
   live: boolean | null;
   owner: string | null;
@@ -103,6 +107,9 @@ interface BlockerRow {
 /** A promise to GitHub that is this old and still unkept is a defect, not a delay. */
 const SETTLE_MS = 5 * 60_000;
 
+/** What a repository's settings say about its items. */
+type Limits = Pick<RepositorySettings, "poisonThreshold" | "quarantineSeconds">;
+
 export interface ItemPage {
   readonly items: readonly ItemView[];
   /** The database's time at which the facts were true. */
@@ -114,22 +121,16 @@ export async function findItemView(
   db: Db,
   repositoryId: number,
   number: number,
-  threshold: number,
+  settings: Limits,
 ): Promise<{ item: ItemView; now: Date } | null> {
-  const page = await read(db, repositoryId, threshold, sql`i.number = ${number}`, sql``);
+  const page = await read(db, repositoryId, settings, sql`i.number = ${number}`, sql``);
   const item = page.items[0];
   return item ? { item, now: page.now } : null;
 }
 
 /** Every live and every parked item: what the ready set is made of. */
-export function openItems(db: Db, repositoryId: number, threshold: number): Promise<ItemPage> {
-  return read(
-    db,
-    repositoryId,
-    threshold,
-    sql`(i.state is null or i.state = 'parked') and i.enrolled`,
-    sql``,
-  );
+export function openItems(db: Db, repositoryId: number, settings: Limits): Promise<ItemPage> {
+  return read(db, repositoryId, settings, sql`(i.state is null or i.state = 'parked') and i.enrolled`, sql``);
 }
 
 export interface ItemFilter {
@@ -144,7 +145,7 @@ export interface ItemFilter {
 export function listItemViews(
   db: Db,
   repositoryId: number,
-  threshold: number,
+  settings: Limits,
   filter: ItemFilter,
 ): Promise<ItemPage> {
   const wanted = [sql`i.enrolled`, sql`i.number > ${filter.after}`];
@@ -152,13 +153,13 @@ export function listItemViews(
   else if (filter.state) wanted.push(sql`i.state = ${filter.state}`);
   if (filter.tag) wanted.push(sql`r.tags @> array[${filter.tag}]::text[]`);
   if (filter.text) wanted.push(sql`position(lower(${filter.text}) in lower(s.title)) > 0`);
-  return read(db, repositoryId, threshold, sql.join(wanted, sql` and `), sql`limit ${filter.limit}`);
+  return read(db, repositoryId, settings, sql.join(wanted, sql` and `), sql`limit ${filter.limit}`);
 }
 
 async function read(
   db: Db,
   repositoryId: number,
-  threshold: number,
+  settings: Limits,
   where: RawBuilder<unknown>,
   limit: RawBuilder<unknown>,
 ): Promise<ItemPage> {
@@ -193,6 +194,19 @@ async function read(
       (select coalesce(jsonb_agg(jsonb_build_object('code', n.code, 'value', n.value, 'detail', n.detail,
            'since', n.since) order by n.since), '[]')
          from incident n where n.repository_id = i.repository_id and n.number = i.number) as incidents,
+      i.active_at, i.threshold as own_threshold,
+      jsonb_build_object(
+        'claimedAbove', cardinality(i.ancestors) > 0 and exists (select 1 from claim a
+          where a.repository_id = i.repository_id and a.topic = 'backlog' and a.scope = 'subtree' and a.live
+            and a.lease_expires_at > db_now() and a.id = any (select 'issue-' || x from unnest(i.ancestors) x)),
+        'queuedAbove', cardinality(i.ancestors) > 0 and exists (select 1 from unnest(i.ancestors) x
+          where waits_before(i.repository_id, 'backlog', 'issue-' || x, null, 'subtree', db_now())),
+        'integrating', cardinality(i.ancestors) > 0 and exists (select 1 from item n
+          where n.repository_id = i.repository_id and n.integrates = any (i.ancestors) and n.number <> i.number
+            and held(i.repository_id, n.number, db_now()) is not null),
+        'fanOutOpen', i.integrates is not null and fan_out_open(i.repository_id, i.integrates, i.number, db_now()),
+        'heldBelow', i.parts > 0 and exists (select 1 from descendants_of(i.repository_id, i.number) d
+          where held(i.repository_id, d, db_now()) is not null)) as grouping,
       c.fence, c.live, c.owner, c.actor, c.region, c.lease_expires_at, c.reclaims, db_now() as now
     from item i
     join record r on r.repository_id = i.repository_id and r.topic = 'backlog' and r.id = 'issue-' || i.number
@@ -201,10 +215,10 @@ async function read(
     where i.repository_id = ${repositoryId} and ${where}
     order by i.number ${limit}`.execute(db);
   const now = rows[0]?.now ?? new Date(0);
-  return { now, items: rows.map((row) => toView(row, repositoryId, threshold)) };
+  return { now, items: rows.map((row) => toView(row, repositoryId, settings)) };
 }
 
-function toView(row: ItemViewRow, repositoryId: number, threshold: number): ItemView {
+function toView(row: ItemViewRow, repositoryId: number, settings: Limits): ItemView {
   const attemptFacts: AttemptFacts = { grants: row.grants, markers: row.markers, unposted: row.unposted };
   const attempts = countAttempts(attemptFacts);
   const facts: ItemFacts = {
@@ -218,10 +232,13 @@ function toView(row: ItemViewRow, repositoryId: number, threshold: number): Item
     parts: row.parts,
     blockers: row.blockers.map((blocker) => toBlocker(blocker, repositoryId)),
     attempts: attempts.count,
-    threshold,
+    threshold: row.own_threshold ?? settings.poisonThreshold,
     claim: toClaim(row),
     rulingOwner: row.ruling_owner,
     question: row.question,
+    grouping: row.grouping,
+    activeAt: row.active_at,
+    quarantineSeconds: settings.quarantineSeconds,
   };
   const derived = defectsOf({
     item: facts,

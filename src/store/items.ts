@@ -237,3 +237,13 @@ export async function itemsNotShowing(
     order by i.number`.execute(db);
   return rows.map((row) => row.number);
 }
+
+/** The item's work was seen moving, now: while its lease has lapsed, that keeps others away for a while (protocol 4). */
+export async function markActive(trx: Trx, repositoryId: number, number: number): Promise<void> {
+  await trx
+    .updateTable("item")
+    .set({ active_at: dbNow })
+    .where("repository_id", "=", repositoryId)
+    .where("number", "=", number)
+    .execute();
+}

@@ -10,9 +10,24 @@ import { dbNow, dbNowPlus } from "./clock.ts";
 import type { Db, Trx } from "./database.ts";
 import type { QueueDepth } from "./inbox.ts";
 
+/** What a claim marker tells; times as PostgreSQL's JSON writes them. */
+export interface ClaimMarkerFacts {
+  readonly number: number;
+  readonly owner: string;
+  readonly region: string;
+  readonly fence: number;
+  readonly grantedAt: string;
+  readonly leaseExpiresAt: string;
+  readonly attempt: number;
+  readonly threshold: number;
+  readonly previous: { readonly owner: string; readonly fence: number; readonly lapsed: boolean } | null;
+}
+
 /** Something to do on GitHub. */
 export type Effect =
   | { readonly kind: "comment"; readonly body: string }
+  /** Its text is made when it is posted: the grant's transaction is one call to the database. */
+  | ({ readonly kind: "claim_marker" } & ClaimMarkerFacts)
   | { readonly kind: "add_label"; readonly label: string }
   | { readonly kind: "close_issue"; readonly reason: "completed" | "not_planned" }
   | {

@@ -100,6 +100,16 @@ export interface ItemTable {
   ruling_owner: string | null;
   question: string | null;
   created_at: Timestamp;
+  issue_open: Generated<boolean>;
+  home_region: Generated<string | null>;
+  open_blockers: Generated<number>;
+  parts: Generated<number>;
+  ancestors: Generated<number[]>;
+  integrates: Generated<number | null>;
+  threshold: Generated<number | null>;
+  priority: Generated<number>;
+  phase: Generated<string | null>;
+  active_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
 }
 
 export interface IncidentTable {
@@ -129,7 +139,7 @@ export interface ClaimTable {
   grants: Defaulted<number>;
 }
 
-export type ClaimEnd = "released" | "completed" | "parked" | "lapsed" | "superseded";
+export type ClaimEnd = "released" | "completed" | "parked" | "lapsed" | "superseded" | "undelivered";
 
 export interface ClaimGrantTable {
   repository_id: number;
@@ -172,7 +182,24 @@ export interface OutboxTable {
   finished_at: Timestamp | null;
 }
 
+export interface ReplicaTable {
+  id: string;
+  alive_until: Timestamp;
+}
+
+export interface ClaimWaiterTable {
+  repository_id: number;
+  topic: string;
+  id: string;
+  ticket: Generated<number>;
+  replica: string;
+  scope: string;
+  queued_at: Defaulted<Date>;
+}
+
 export interface Tables extends MirrorTables {
+  replica: ReplicaTable;
+  claim_waiter: ClaimWaiterTable;
   installation: InstallationTable;
   repository: RepositoryTable;
   inbox: InboxTable;

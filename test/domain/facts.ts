@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import type { Blocker, BlockerStatus } from "../../src/domain/blockers.ts";
-import type { ClaimFacts, ItemFacts } from "../../src/domain/why-not.ts";
+import { ALONE, type ClaimFacts, type ItemFacts } from "../../src/domain/why-not.ts";
 
 export const NOW = new Date("2026-09-06T12:00:00.000Z");
 export const HOME = "local";
@@ -40,6 +40,9 @@ export const item = (facts: Partial<ItemFacts> = {}): ItemFacts => ({
   claim: null,
   rulingOwner: null,
   question: null,
+  grouping: ALONE,
+  activeAt: null,
+  quarantineSeconds: 900,
   ...facts,
 });
 
@@ -118,4 +121,7 @@ export const anItem: fc.Arbitrary<ItemFacts> = fc.record({
   claim: fc.option(aClaim),
   rulingOwner: fc.constant(null),
   question: fc.constant(null),
+  grouping: fc.constant(ALONE),
+  activeAt: fc.constant(null),
+  quarantineSeconds: fc.constant(900),
 });

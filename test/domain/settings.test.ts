@@ -24,6 +24,7 @@ describe("settingsOf (section 12)", () => {
       },
       poisonThreshold: 3,
       enrollAll: false,
+      quarantineSeconds: 900,
     });
   });
 

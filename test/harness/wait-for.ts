@@ -1,6 +1,6 @@
 /** Waits for a condition, with a deadline, and says what was the matter when it passes. */
 
-const DEADLINE_MS = 15_000;
+const DEADLINE_MS = 60_000;
 
 /** `check` answers null when it is content, else what is still wrong. */
 export async function waitFor(

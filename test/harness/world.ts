@@ -17,6 +17,9 @@ import { createDatabase, dropDatabase, TEMPLATE, urlOf } from "./databases.ts";
 import { ERROR, type LogLine, recordedLog } from "./recorded-log.ts";
 import { waitFor } from "./wait-for.ts";
 
+/** On a busy machine a burst of deliveries takes its time. */
+const DELIVERY_MS = 60_000;
+
 export const ADMIN_TOKEN = "lh_test_admin_token_0123456789";
 
 export interface WorldOptions {
@@ -147,10 +150,10 @@ export class World {
   /** GitHub has delivered, and everything that is due on either side has been worked off. */
   async settled(): Promise<void> {
     await waitFor("everything to be worked off", async () => {
-      await this.github.delivered();
+      await this.github.delivered(DELIVERY_MS);
       const left = await this.#due();
       if (left !== "") return `still due: ${left}`;
-      await this.github.delivered();
+      await this.github.delivered(DELIVERY_MS);
       return (await this.#due()) === "" ? null : "more came meanwhile";
     });
   }

@@ -3,8 +3,12 @@
 import type { z } from "zod";
 import {
   ClaimAnswer,
+  ClaimHistory,
+  ClaimNextAnswer,
+  ClaimNextRequest,
   ClaimRequest,
   ClaimStatus,
+  HistoryQuery,
   ReleaseAnswer,
   ReleaseRequest,
   RenewAnswer,
@@ -12,12 +16,22 @@ import {
 } from "../../contract/claims.ts";
 import { BACKLOG, itemId } from "../../domain/record-key.ts";
 import { type ClaimTarget, claim } from "../../services/claim.ts";
+import { claimHistory } from "../../services/claim-history.ts";
+import { claimNext } from "../../services/claim-next.ts";
 import { claimStatus } from "../../services/claim-status.ts";
 import type { Deps } from "../../services/deps.ts";
 import { release } from "../../services/release.ts";
 import { renew } from "../../services/renew.ts";
 import { repositoryByName } from "../../services/repository-by-name.ts";
-import { ItemParams, RecordParams, type Routes, refusals, repositoryName } from "./route-schemas.ts";
+import { deliveryOf } from "./delivery.ts";
+import {
+  ItemParams,
+  RecordParams,
+  RepoParams,
+  type Routes,
+  refusals,
+  repositoryName,
+} from "./route-schemas.ts";
 
 /** The two addresses of a claim. */
 const ADDRESSES = [
@@ -39,6 +53,22 @@ export function claimRoutes(app: Routes, deps: Deps): void {
     repository: await repositoryByName(deps, repositoryName(params)),
     ...recordOf(params),
   });
+  app.post(
+    "/api/v1/repos/:owner/:repo/claim-next",
+    {
+      schema: {
+        summary: "Claim the best ready item",
+        tags: ["Claims"],
+        params: RepoParams,
+        body: ClaimNextRequest,
+        response: { 200: ClaimNextAnswer, ...refusals },
+      },
+    },
+    async (request) => {
+      const repository = await repositoryByName(deps, repositoryName(request.params));
+      return claimNext(deps, request.caller, repository, request.body);
+    },
+  );
   for (const { path, params, tag } of ADDRESSES) {
     const tags = [tag];
 
@@ -53,9 +83,8 @@ export function claimRoutes(app: Routes, deps: Deps): void {
           response: { 200: ClaimAnswer, ...refusals },
         },
       },
-      async (request) => {
-        return claim(deps, request.caller, await targetOf(request.params), request.body);
-      },
+      async (request, reply) =>
+        claim(deps, request.caller, await targetOf(request.params), request.body, deliveryOf(reply)),
     );
     app.post(
       `${path}/renew`,
@@ -86,6 +115,19 @@ export function claimRoutes(app: Routes, deps: Deps): void {
       async (request) => {
         return release(deps, request.caller, await targetOf(request.params), request.body);
       },
+    );
+    app.get(
+      `${path}s`,
+      {
+        schema: {
+          summary: "Every grant, newest first, and how it ended",
+          tags,
+          params,
+          querystring: HistoryQuery,
+          response: { 200: ClaimHistory, ...refusals },
+        },
+      },
+      async (request) => claimHistory(deps, await targetOf(request.params), request.query),
     );
     app.get(
       path,

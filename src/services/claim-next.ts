@@ -1,0 +1,55 @@
+/** "Give me work" (protocol 4): the best ready item, claimed in one step; many callers at once each get another. */
+
+import type { ClaimNextAnswer, ClaimNextRequest } from "../contract/claims.ts";
+import { BACKLOG, itemId } from "../domain/record-key.ts";
+import { PRIORITIES } from "../domain/tags.ts";
+import { findCandidates, type Selector } from "../store/candidates.ts";
+import type { Repository } from "../store/repositories.ts";
+import type { Caller } from "./caller.ts";
+import { claim } from "./claim.ts";
+import type { Deps } from "./deps.ts";
+import { ready } from "./ready.ts";
+
+/** Callers that arrive together try the same items; each batch is read afresh, without those already taken. */
+const BATCH = 32;
+/** Enough that a caller among hundreds finds what is left. */
+const MOST_TRIED = 2_000;
+
+export async function claimNext(
+  deps: Deps,
+  caller: Caller,
+  repository: Repository,
+  request: ClaimNextRequest,
+): Promise<ClaimNextAnswer> {
+  const region = request.region ?? deps.region;
+  const selector = selectorOf(request);
+  const tried: number[] = [];
+  while (tried.length < MOST_TRIED) {
+    const batch = await findCandidates(deps.db, repository.id, region, selector, tried, BATCH);
+    if (batch.length === 0) break;
+    for (const number of batch) {
+      const target = { repository, topic: BACKLOG, id: itemId(number) };
+      const answer = await claim(deps, caller, target, {
+        owner: request.owner,
+        leaseSeconds: request.leaseSeconds,
+        region: request.region,
+      });
+      if (answer.granted) return answer;
+      tried.push(number);
+    }
+  }
+  const query = { limit: 1, region, epic: request.selector?.epic };
+  const { verdict, pending } = await ready(deps, repository, query);
+  return { granted: false, reason: "none_ready", verdict, pending };
+}
+
+function selectorOf({ selector = {} }: ClaimNextRequest): Selector {
+  return {
+    epic: selector.epic ?? null,
+    tags: selector.tags ?? [],
+    priority: selector.priority === undefined ? null : PRIORITIES.indexOf(selector.priority),
+    phase: selector.phase ?? null,
+    orderBy: selector.orderBy ?? "priority",
+    after: selector.after ?? null,
+  };
+}

@@ -1,0 +1,13 @@
+/** A grant that reaches nobody is taken back: it is no attempt (protocol 4, "The line"). */
+
+import type { RecordRef } from "../domain/record-key.ts";
+import { takeBackGrant } from "../store/claim-line.ts";
+import type { Db } from "../store/database.ts";
+import { lockRecord } from "../store/records.ts";
+
+/** Takes the grant back if it is still current. The claim's end wakes the line by itself. */
+export const takeBack = (db: Db, ref: RecordRef, fence: number): Promise<boolean> =>
+  db.transaction().execute(async (trx) => {
+    await lockRecord(trx, ref);
+    return takeBackGrant(trx, ref, fence);
+  });
