@@ -7,6 +7,6 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // Two cores: more files at once only make each other late.
-    maxWorkers: 3,
+    maxWorkers: 2,
   },
 });

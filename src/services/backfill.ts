@@ -4,6 +4,7 @@
  * Every page is applied as if its rows had been announced; reading one twice changes nothing.
  */
 
+import { randomUUID } from "node:crypto";
 import type { GitHubIssue } from "../contract/github-payloads.ts";
 import { admissionByHistory } from "../domain/admission-history.ts";
 import { planFromHistory } from "../domain/history-plan.ts";
@@ -58,10 +59,12 @@ const START: BackfillCursor = { phase: "labels", since: null, page: 1, after: 0 
 /** Goes on with a repository's backfill until it is done or `stopping` says so. One process at a time works on it. */
 export async function backfill(deps: Deps, repositoryId: number, stopping: AbortSignal): Promise<void> {
   if (deps.github.app === null) return;
-  const taken = await takeBackfill(deps.db, repositoryId, deps.replica);
+  // Named by run, not by process: one that was started afresh meanwhile must not go on.
+  const worker = `${deps.replica}/${randomUUID()}`;
+  const taken = await takeBackfill(deps.db, repositoryId, worker);
   if (taken === "busy") return;
   try {
-    await goOn(deps, repositoryId, taken ?? START, stopping);
+    await goOn(deps, repositoryId, worker, taken ?? START, stopping);
   } catch (error) {
     const failure = failureOf(error);
     const seconds = failure.retryAfterSeconds ?? RETRY_SECONDS;
@@ -69,13 +72,14 @@ export async function backfill(deps: Deps, repositoryId: number, stopping: Abort
       { repositoryId, reason: failure.message, retryInSeconds: seconds },
       "a backfill stopped, and will go on",
     );
-    await releaseBackfill(deps.db, repositoryId, deps.replica, failure.message, seconds);
+    await releaseBackfill(deps.db, repositoryId, worker, failure.message, seconds);
   }
 }
 
 async function goOn(
   deps: Deps,
   repositoryId: number,
+  worker: string,
   from: BackfillCursor,
   stopping: AbortSignal,
 ): Promise<void> {
@@ -87,15 +91,15 @@ async function goOn(
     const next: BackfillCursor | null = await step(deps, client, repository, cursor);
     deps.wake.outbox();
     if (next === null) {
-      await finishBackfill(deps.db, repositoryId, deps.replica);
+      await finishBackfill(deps.db, repositoryId, worker);
       await markHeard(deps.db, repositoryId);
       deps.log.info({ repository: `${repository.owner}/${repository.name}` }, "the backfill is complete");
       return;
     }
     cursor = next;
-    if (!(await saveBackfillCursor(deps.db, repositoryId, deps.replica, cursor))) return;
+    if (!(await saveBackfillCursor(deps.db, repositoryId, worker, cursor))) return;
   }
-  await releaseBackfill(deps.db, repositoryId, deps.replica, "the server was stopped", 0);
+  await releaseBackfill(deps.db, repositoryId, worker, "the server was stopped", 0);
 }
 
 /** Does one page and answers where to go on; null: done. */

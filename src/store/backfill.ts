@@ -24,10 +24,10 @@ const isReadable = sql`installed and current_name and exists (
 export async function takeBackfill(
   db: Db,
   repositoryId: number,
-  replica: string,
+  worker: string,
 ): Promise<BackfillCursor | null | "busy"> {
   const { rows } = await sql<{ cursor: BackfillCursor | null }>`
-    update repository set backfiller = ${replica}, backfiller_until = db_now() + make_interval(secs => ${LEASE_SECONDS})
+    update repository set backfiller = ${worker}, backfiller_until = db_now() + make_interval(secs => ${LEASE_SECONDS})
     where id = ${repositoryId} and backfill_state = 'pending' and ${isReadable}
       and (backfiller_until is null or backfiller_until < db_now())
     returning backfill_cursor as cursor`.execute(db);
@@ -38,7 +38,7 @@ export async function takeBackfill(
 export async function saveBackfillCursor(
   db: Db,
   repositoryId: number,
-  replica: string,
+  worker: string,
   cursor: BackfillCursor,
 ): Promise<boolean> {
   const saved = await db
@@ -49,14 +49,14 @@ export async function saveBackfillCursor(
       backfill_error: null,
     })
     .where("id", "=", repositoryId)
-    .where("backfiller", "=", replica)
+    .where("backfiller", "=", worker)
     .where("backfill_state", "=", "pending")
     .returning("id")
     .executeTakeFirst();
   return saved !== undefined;
 }
 
-export async function finishBackfill(db: Db, repositoryId: number, replica: string): Promise<void> {
+export async function finishBackfill(db: Db, repositoryId: number, worker: string): Promise<void> {
   await db
     .updateTable("repository")
     .set({
@@ -67,7 +67,7 @@ export async function finishBackfill(db: Db, repositoryId: number, replica: stri
       backfiller_until: null,
     })
     .where("id", "=", repositoryId)
-    .where("backfiller", "=", replica)
+    .where("backfiller", "=", worker)
     .execute();
 }
 
@@ -75,7 +75,7 @@ export async function finishBackfill(db: Db, repositoryId: number, replica: stri
 export async function releaseBackfill(
   db: Db,
   repositoryId: number,
-  replica: string,
+  worker: string,
   error: string,
   seconds: number,
 ) {
@@ -83,7 +83,7 @@ export async function releaseBackfill(
     .updateTable("repository")
     .set({ backfiller: null, backfiller_until: dbNowPlus(seconds), backfill_error: error })
     .where("id", "=", repositoryId)
-    .where("backfiller", "=", replica)
+    .where("backfiller", "=", worker)
     .execute();
 }
 

@@ -3,6 +3,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { FakeRepository } from "../fake-github/fake-repository.ts";
 import { ERROR } from "../harness/recorded-log.ts";
+import { waitFor } from "../harness/wait-for.ts";
 import { World } from "../harness/world.ts";
 import { inbox, keepBackOne, type Payload, post, stream, withValues } from "./support/deliveries.ts";
 
@@ -234,21 +235,29 @@ describe("a large delivery", () => {
     expect(await inbox(world, "stream")).toEqual([]);
   });
 
+  /** Without the payload, which is large. */
+  const stateOf = (guid: string) =>
+    world.db.selectFrom("inbox").select("state").where("delivery_id", "=", guid).execute();
+  const done = (guid: string) =>
+    waitFor(
+      "the delivery",
+      async () => ((await stateOf(guid))[0]?.state === "done" ? null : "is not done"),
+      60_000,
+    );
+
   it("of nearly 25 MiB is taken", async () => {
     const body = JSON.stringify({ zen: "x".repeat(25 * MIB - 100) });
     const answer = await post(world, { body, guid: "large" });
     expect(answer.status).toBe(202);
-    await world.settled();
-    expect(await inbox(world, "large")).toEqual([expect.objectContaining({ state: "done" })]);
-  });
+    await done("large");
+  }, 90_000);
 
   it("that nests deeper than any stack is taken, and the program lives", async () => {
-    const depth = 200_000;
+    const depth = 50_000;
     const nested = `${'{"a":['.repeat(depth)}${"]}".repeat(depth)}`;
     const body = `${JSON.stringify(labeled).slice(0, -1)},"surprise":${nested}}`;
     const answer = await post(world, { body, event: "issues", guid: "deep" });
     expect(answer.status).toBe(202);
-    await world.settled();
-    expect(await inbox(world, "deep")).toEqual([expect.objectContaining({ state: "done" })]);
-  });
+    await done("deep");
+  }, 90_000);
 });
