@@ -54,6 +54,9 @@ export function barOf(error: unknown): "archived" | "suspended" | null {
 /** Where tokens are made: a refusal there is about the installation, not about what the token was wanted for. */
 const isTokenPath = (url: string): boolean => /\/app\/installations\/\d+\/access_tokens$/.test(pathOf(url));
 
+/** Whether GitHub said that the thing was there and is gone for good. */
+export const isDeleted = (error: unknown): boolean => error instanceof RequestError && error.status === 410;
+
 function retryAfterOf(error: RequestError): number | null {
   const headers = error.response?.headers ?? {};
   const limited = error.status === 429 || (error.status === 403 && /rate limit|abuse/i.test(error.message));

@@ -159,37 +159,41 @@ const pageOf = <T>(schema: z.ZodType<T>, data: unknown): Page<T> => {
   return { rows, full: rows.length === PAGE };
 };
 
-/** Open issues and pull requests updated since a time, the longest untouched first. */
-export async function listOpenIssues(
-  client: Client,
-  repo: RepoAddress,
-  at: { since: string | null; page: number },
-): Promise<Page<GitHubIssue>> {
+/** Where in a listing: `by` change the longest untouched come first, by age the oldest. */
+export interface Listing {
+  /** Only what changed then or later. */
+  readonly since: string | null;
+  readonly page: number;
+  readonly by: "change" | "age";
+}
+
+const listingOf = ({ since, page, by }: Listing) => ({
+  sort: by === "age" ? ("created" as const) : ("updated" as const),
+  direction: "asc" as const,
+  per_page: PAGE,
+  page,
+  ...(since ? { since } : {}),
+});
+
+/** Issues and pull requests: open ones; by age closed ones too, so that none that closes moves the others. */
+export async function listIssues(client: Client, repo: RepoAddress, at: Listing): Promise<Page<GitHubIssue>> {
   const { data } = await client.request("GET /repos/{owner}/{repo}/issues", {
     ...repoOf(repo),
-    state: "open",
-    sort: "updated",
-    direction: "asc",
-    per_page: PAGE,
-    page: at.page,
-    ...(at.since ? { since: at.since } : {}),
+    ...listingOf(at),
+    state: at.by === "age" ? "all" : "open",
   });
   return pageOf(GitHubIssue, data);
 }
 
-/** The comments of all issues updated since a time, the longest untouched first. */
+/** The comments of all issues and pull requests. */
 export async function listComments(
   client: Client,
   repo: RepoAddress,
-  at: { since: string | null; page: number },
+  at: Listing,
 ): Promise<Page<GitHubComment>> {
   const { data } = await client.request("GET /repos/{owner}/{repo}/issues/comments", {
     ...repoOf(repo),
-    sort: "updated",
-    direction: "asc",
-    per_page: PAGE,
-    page: at.page,
-    ...(at.since ? { since: at.since } : {}),
+    ...listingOf(at),
   });
   return pageOf(GitHubComment, data);
 }

@@ -13,11 +13,12 @@ import { type IssueSnapshot, mergeIssue } from "../domain/mirror-merge.ts";
 import { itemRef } from "../domain/record-key.ts";
 import { hasLabel, sameLabel } from "../domain/tags.ts";
 import type { Client } from "../github/connection.ts";
-import { failureOf, isAbsent } from "../github/failure.ts";
+import { failureOf, isAbsent, isDeleted } from "../github/failure.ts";
 import {
+  type Listing,
   listComments,
+  listIssues,
   listLabels,
-  listOpenIssues,
   listOpenPulls,
   readIssueEvents,
   readPull,
@@ -113,15 +114,19 @@ async function step(
     case "labels":
       await takeLabels(deps, client, repository);
       return { ...START, phase: "issues" };
-    case "issues": {
-      const page = await listOpenIssues(client, repository, cursor);
+    case "issues":
+    case "issues_by_age": {
+      const page = await listIssues(client, repository, listingAt(cursor));
       for (const issue of page.rows) {
+        // Of those by age also closed ones are listed, so that none moves while we read.
+        if (issue.state !== "open") continue;
         await orNote(deps, repository, `#${issue.number}`, () => takeIssue(deps, client, repository, issue));
       }
-      return nextByTime(cursor, page, "comments");
+      return next(cursor, page, "issues_by_age", "comments");
     }
-    case "comments": {
-      const page = await listComments(client, repository, cursor);
+    case "comments":
+    case "comments_by_age": {
+      const page = await listComments(client, repository, listingAt(cursor));
       for (const comment of page.rows) {
         const number = issueOfComment(comment);
         if (number === null) continue;
@@ -129,7 +134,7 @@ async function step(
           takeComment(deps, repository, commentSnapshot(comment, number)),
         );
       }
-      return nextByTime(cursor, page, "pulls");
+      return next(cursor, page, "comments_by_age", "pulls");
     }
     case "pulls": {
       const page = await listOpenPulls(client, repository, cursor.page);
@@ -167,18 +172,27 @@ async function orNote(
   }
 }
 
+const listingAt = ({ phase, since, page }: BackfillCursor): Listing => ({
+  since,
+  page,
+  by: phase.endsWith("_by_age") ? "age" : "change",
+});
+
 /**
- * The next page of a listing sorted by time of change. Going on from the last time seen, not by page number,
- * misses nothing when rows move while we read; only within one second pages are counted.
+ * The next page of a listing sorted by time of change: it begins at the last time seen, so that rows which change
+ * while we read are not missed. Times have whole seconds; where one second fills a page, what changed since is
+ * listed by age instead: there a row keeps its place whatever happens to it, and pages can be counted.
  */
-function nextByTime(
+function next(
   cursor: BackfillCursor,
   page: { full: boolean; rows: readonly { updated_at: Date }[] },
+  byAge: BackfillCursor["phase"],
   then: BackfillCursor["phase"],
 ): BackfillCursor {
   if (!page.full) return { ...START, phase: then };
-  const last = page.rows.at(-1)?.updated_at.toISOString() ?? null;
-  return last === cursor.since ? { ...cursor, page: cursor.page + 1 } : { ...cursor, since: last, page: 1 };
+  if (cursor.phase === byAge) return { ...cursor, page: cursor.page + 1 };
+  const [first, last] = [page.rows[0], page.rows.at(-1)].map((row) => row?.updated_at.toISOString() ?? null);
+  return { ...cursor, since: last ?? null, phase: first === last ? byAge : cursor.phase };
 }
 
 async function takeLabels(deps: Deps, client: Client, repository: Repository): Promise<void> {
@@ -215,21 +229,38 @@ async function takeIssue(
     return;
   }
   const incoming = issueSnapshot(raw);
-  const plan = await askHistory(deps, client, repository, incoming);
+  const plan = await askHistory(deps, client, repository, incoming).catch(nullIfDeleted);
+  if (plan === null) return;
   await deps.db.transaction().execute(async (trx) => {
     await lockRecord(trx, itemRef(repository.id, incoming.number));
     const stored = await lockIssue(trx, repository.id, incoming.number);
     if (stored?.gone) return;
     const change = mergeIssue(stored?.issue ?? null, incoming, { action: null, label: null });
     if (change.kind === "save") await saveIssue(trx, repository.id, change.issue);
-    // An event that came meanwhile knows better than what was read before it.
-    else if (incoming.updatedAt < (stored?.issue.updatedAt ?? incoming.updatedAt)) return;
+    // An event that came meanwhile knows better than what was read before it, also within the same second.
+    else if (stored && !isSame(stored.issue, incoming)) return;
     const context = { issue: incoming, eventAt: incoming.updatedAt, region: deps.region, merge: null };
     await carryOut(trx, { repository, number: incoming.number }, await plan(trx), context);
   });
 }
 
+/** The mirror has what was read: the same time, state and labels. */
+function isSame(stored: IssueSnapshot, read: IssueSnapshot): boolean {
+  return (
+    stored.updatedAt.getTime() === read.updatedAt.getTime() &&
+    stored.open === read.open &&
+    stored.labels.length === read.labels.length &&
+    read.labels.every((label) => hasLabel(stored.labels, label))
+  );
+}
+
 type Plan = (trx: Trx) => Promise<Transition[]>;
+
+/** Deleted since it was listed. */
+function nullIfDeleted(error: unknown): null {
+  if (isDeleted(error)) return null;
+  throw error;
+}
 
 /** Asks GitHub for the issue's history now; the plan itself is made under the item's lock. */
 async function askHistory(

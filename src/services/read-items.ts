@@ -24,6 +24,9 @@ export async function getItem(deps: Deps, repository: Repository, number: number
   return itemBody(deps.db, repository, found.item, { now: found.now, region: null });
 }
 
+/** Where few of many may match, few large reads beat many small ones. */
+const SIFTED_PAGE = 500;
+
 /** Items by number. Role and epic are derived, so pages are read until one is full. */
 export async function listItems(
   deps: Deps,
@@ -31,11 +34,13 @@ export async function listItems(
   query: ItemsQuery,
 ): Promise<{ items: ItemBody[]; nextCursor: string | null }> {
   const items: ItemBody[] = [];
+  const isSifted = query.role !== undefined || query.epic !== undefined;
+  const pageSize = isSifted ? Math.max(query.limit + 1, SIFTED_PAGE) : query.limit + 1;
   let after = readCursor(query.cursor, 0, MAX_INT32);
   for (;;) {
     const page = await listItemViews(deps.db, repository.id, repository.settings, {
       after,
-      limit: query.limit + 1,
+      limit: pageSize,
       state: query.state,
       tag: query.tag,
       text: query.q,
@@ -50,6 +55,6 @@ export async function listItems(
       if (wanted) items.push(await itemBody(deps.db, repository, item, { now: page.now, region: null }));
       after = facts.number;
     }
-    if (page.items.length <= query.limit) return { items, nextCursor: null };
+    if (page.items.length < pageSize) return { items, nextCursor: null };
   }
 }

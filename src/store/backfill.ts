@@ -5,7 +5,14 @@ import { dbNowPlus } from "./clock.ts";
 import type { Db } from "./database.ts";
 
 export interface BackfillCursor {
-  readonly phase: "labels" | "issues" | "comments" | "pulls" | "missed_pulls";
+  readonly phase:
+    | "labels"
+    | "issues"
+    | "issues_by_age"
+    | "comments"
+    | "comments_by_age"
+    | "pulls"
+    | "missed_pulls";
   /** The time of change of the last row seen. */
   readonly since: string | null;
   readonly page: number;

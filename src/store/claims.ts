@@ -100,7 +100,7 @@ export async function endClaim(trx: Trx, ref: RecordRef, fence: number, how: Cla
   return true;
 }
 
-/** Whether this store granted that token on the item. */
+/** Whether this store granted that token on the item, as an attempt: going on after a lapse is none. */
 export async function wasGranted(db: Db, ref: RecordRef, fence: number): Promise<boolean> {
   const row = await db
     .selectFrom("claim_grant")
@@ -109,6 +109,7 @@ export async function wasGranted(db: Db, ref: RecordRef, fence: number): Promise
     .where("topic", "=", ref.topic)
     .where("id", "=", ref.id)
     .where("fence", "=", fence)
+    .where("new_attempt", "=", true)
     .executeTakeFirst();
   return row !== undefined;
 }

@@ -69,6 +69,13 @@ async function finished(where: Place): Promise<void> {
   await world.settled();
 }
 
+/** GitHub's clock stands still meanwhile. */
+function inOneSecond(what: () => void): void {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  what();
+  vi.useRealTimers();
+}
+
 /** The installation is suspended and comes back: everything is read once more. */
 async function backfilledAgain({ repo }: Place): Promise<void> {
   world.github.suspend(repo.owner);
@@ -112,6 +119,25 @@ describe("installing on a repository with a past", () => {
         ({ method, path }) => method !== "GET" && path.startsWith(`/repos/${repo.fullName}`),
       ),
     ).toHaveLength(8 + 3);
+  });
+
+  it("misses none of 250 issues of one second, of which some change while they are read", async () => {
+    const where = place();
+    const { repo } = where;
+    inOneSecond(() => {
+      for (let count = 0; count < 250; count += 1) {
+        const login = count % 3 === 0 ? "bot[bot]" : "alice";
+        repo.as(login).openIssue({ title: `Issue ${count}`, labels: count % 5 === 0 ? ["backlog"] : [] });
+      }
+    });
+    await world.install(repo);
+    expect((await where.api.ready()).totals).toMatchObject({ ready: 33, awaitingAdmission: 17 });
+    const mirrored = await world.db
+      .selectFrom("issue")
+      .select("number")
+      .where("repository_id", "=", repo.id)
+      .execute();
+    expect(mirrored).toHaveLength(250);
   });
 
   it("[46] counts markers among 250 comments, at the 1st, the 101st and the 201st", async () => {
@@ -236,10 +262,10 @@ describe("an issue's history", () => {
 });
 
 describe("a backfill that is cut short", () => {
-  /** 150 issues of two seconds, so that the second page begins where the first one's time ended. */
+  /** 150 issues, each of a second of its own: the second page begins where the first one's time ended. */
   function longPast(where: Place): void {
     for (let count = 0; count < 150; count += 1) {
-      if (count === 100) stories.later();
+      stories.later();
       where.repo
         .as("alice")
         .openIssue({ title: `Issue ${count}`, labels: count % 50 === 0 ? ["backlog"] : [] });
