@@ -22,6 +22,7 @@ const other = (target: string): ParsedKey => ({ kind: "other", owner: "o", name:
 
 describe("an item's record id", () => {
   it.each([
+    ["issue-1", 1],
     ["issue-7", 7],
     ["issue-2101", 2101],
     ["issue-2147483647", 2_147_483_647],

@@ -1,6 +1,8 @@
 /** What GitHub is told (protocol 4): promised with the grant, written once, in order, whatever GitHub or we go through. */
 
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { claimComment } from "../../src/domain/comments.ts";
+import type { ClaimMarkerFacts } from "../../src/store/outbox.ts";
 import type { FakeRepository } from "../fake-github/fake-repository.ts";
 import type { ApiClient } from "../harness/api-client.ts";
 import type { World } from "../harness/world.ts";
@@ -133,7 +135,9 @@ describe("[70] a comment whose answer is lost is not written again", () => {
       .where("state", "=", "pending")
       .where("repository_id", "=", where.repo.id)
       .executeTakeFirstOrThrow();
-    where.repo.as("mallory").comment(number, (payload as { body: string }).body);
+    const facts = payload as ClaimMarkerFacts;
+    const [grantedAt, leaseExpiresAt] = [new Date(facts.grantedAt), new Date(facts.leaseExpiresAt)];
+    where.repo.as("mallory").comment(number, claimComment({ ...facts, grantedAt, leaseExpiresAt }));
     world.github.clearFaults();
     await stories.pass(60);
     await world.settled();
@@ -146,7 +150,7 @@ describe("[70] a comment whose answer is lost is not written again", () => {
     await unheard(where, number);
     expect(claimMarkers(where.repo, number)).toHaveLength(1);
     const { rowCount } = await world.app.deps.database.pool.query(
-      "update outbox set state = 'pending', finished_at = null where repository_id = $1 and kind = 'comment'",
+      "update outbox set state = 'pending', finished_at = null where repository_id = $1 and kind = 'claim_marker'",
       [where.repo.id],
     );
     expect(rowCount).toBe(1);
