@@ -167,7 +167,8 @@ function routesOf(drawing: string): string[] {
     const [, indent = "", part = "", methods = ""] = match;
     const depth = indent.length / 4;
     const parent = depth === 0 ? "" : (parents[depth - 1] ?? "");
-    const path = `${parent.replace(/\/$/, "")}/${part.replace(/^\//, "")}`;
+    // A part without a slash of its own goes on in the same segment: `/claim` and `s` are `/claims`.
+    const path = part.startsWith("/") ? parent.replace(/\/$/, "") + part : parent + part;
     parents[depth] = path;
     for (const method of methods.split(", ")) {
       if (method === "" || method === "HEAD") continue;
