@@ -91,7 +91,12 @@ const asks = (number: number, more: Partial<Asking> = {}): Asking => ({
   takeover: false,
   ...more,
 });
-const held = (scope: "item" | "subtree", leaseEndsIn: -5 | 600) => ({ live: true, owner: "w/a", scope, leaseEndsIn });
+const held = (scope: "item" | "subtree", leaseEndsIn: -5 | 600) => ({
+  live: true,
+  owner: "w/a",
+  scope,
+  leaseEndsIn,
+});
 const RARE: [Backlog, Asking[]][] = [
   [
     backlog({ claim: held("subtree", 600) }, { partOf: [[3, 1]] }),
