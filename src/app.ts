@@ -85,7 +85,14 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
     });
     await listener.start();
     const server = await createServer(deps, { adminToken, setup, setupSessions });
-    const address = await server.listen({ host: config.host, port: config.port });
+    const address = await server
+      .listen({ host: config.host, port: config.port })
+      .catch(async (error: unknown) => {
+        // The port is taken: what already runs must not complain of the database that goes away.
+        await line.stop();
+        await listener.stop();
+        throw error;
+      });
     const jobs = await startJobs(deps, {
       sweepSeconds: config.sweepSeconds,
       tickMs: TICK_MS,
