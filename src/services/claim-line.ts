@@ -10,7 +10,7 @@
  */
 
 import type { Logger } from "pino";
-import { beat, leaveAllLines, leaveLine, lineName } from "../store/claim-line.ts";
+import { beat, leaveAllLines, leaveForgotten, leaveLine, lineName } from "../store/claim-line.ts";
 import type { Db } from "../store/database.ts";
 import {
   type ClaimCall,
@@ -60,7 +60,10 @@ export class ClaimLine {
   /** Starts the heart. Must have beaten once before anybody waits. */
   async start(): Promise<void> {
     await beat(this.#db, this.#replica);
-    this.#every(BEAT_MS, () => beat(this.#db, this.#replica));
+    this.#every(BEAT_MS, async () => {
+      await beat(this.#db, this.#replica);
+      await leaveForgotten(this.#db, this.#replica, this.#tickets());
+    });
     this.#every(LOOK_MS, () => this.look());
   }
 
@@ -118,8 +121,13 @@ export class ClaimLine {
     this.#forget(name, line, call.ticket);
     // Whoever was served has no place in the line any more; everyone else gives it up.
     const served = answer !== "gone" && answer.granted;
-    if (!served && !this.#closed) await leaveLine(this.#db, call.ref, call.ticket);
+    // If the database is away, the next heartbeat gives the place up.
+    if (!served && !this.#closed) await leaveLine(this.#db, call.ref, call.ticket).catch(() => {});
     return answer;
+  }
+
+  #tickets(): number[] {
+    return [...this.#lines.values()].flatMap((line) => line.waiters.map((waiter) => waiter.call.ticket));
   }
 
   #forget(name: string, line: Line, ticket: number): void {

@@ -27,6 +27,16 @@ export async function leaveAllLines(db: Db, replica: string): Promise<void> {
   await db.deleteFrom("replica").where("id", "=", replica).execute();
 }
 
+/**
+ * Gives up this process's places that nobody here waits for: leaving was cut off, or the answer that gave the place
+ * was, because the database went away. Places just given are left: their waiters are about to be known.
+ */
+export async function leaveForgotten(db: Db, replica: string, waiting: readonly number[]): Promise<void> {
+  await sql`
+    delete from claim_waiter where replica = ${replica} and queued_at < db_now() - interval '5 seconds'
+      and not ticket = any (${[...waiting]}::bigint[])`.execute(db);
+}
+
 /** Clears away what processes that died long ago left. */
 export async function clearDeadLines(db: Db): Promise<void> {
   await sql`

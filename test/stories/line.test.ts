@@ -107,4 +107,17 @@ describe("the line", () => {
     await release(path, first.fencingToken);
     expect(await patient).toMatchObject({ granted: true, attempt: 2 });
   });
+
+  it("gives up a place that nobody waits for any more, because leaving it was cut off", async () => {
+    const path = await record();
+    const { deps } = world.app;
+    await deps.database.pool.query(
+      `insert into claim_waiter (repository_id, topic, id, replica, scope, queued_at)
+       select repository_id, topic, id, $1, 'item', now() - interval '10 seconds' from record where 'memory/' || topic || '/' || id = $2`,
+      [deps.replica, path.slice(1)],
+    );
+    expect(await claim(path, "w/a")).toMatchObject({ granted: false, reason: "contended" });
+    await depth(path, 0);
+    expect((await claim(path, "w/a")).granted).toBe(true);
+  });
 });
