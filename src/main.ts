@@ -2,6 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Logger } from "pino";
 import { adminToken } from "./admin-token.ts";
 import { startApp } from "./app.ts";
 import { ConfigError, loadConfig } from "./config.ts";
@@ -15,6 +16,7 @@ const EXIT_MS = 9_500;
 async function main(): Promise<void> {
   const config = loadConfig();
   const log = createLog({ level: config.logLevel, pretty: config.prettyLogs });
+  outliveLostConnections(log);
   const { version } = JSON.parse(await readFile(join(import.meta.dirname, "../package.json"), "utf8")) as {
     version: string;
   };
@@ -38,6 +40,21 @@ async function main(): Promise<void> {
   } finally {
     await postgres?.stop();
   }
+}
+
+/**
+ * graphile-worker lets a lost connection escape when it reports finished jobs. Its jobs are hints, so nothing is lost,
+ * and PostgreSQL restarting must not end the server. Anything else that escapes is a fault, and ends it.
+ */
+function outliveLostConnections(log: Logger): void {
+  process.on("unhandledRejection", (error) => {
+    const message = error instanceof Error ? error.message : String(error);
+    const code = (error as { code?: string } | null)?.code ?? "";
+    const isLost =
+      /^(08...|57P0.|ECONN|EPIPE)/.test(code) || /Connection terminated|Client has encountered/.test(message);
+    if (!isLost) throw error;
+    log.warn({ reason: message }, "a database connection was lost");
+  });
 }
 
 /** Resolves on SIGTERM or SIGINT; throws when the embedded database ends by itself. */

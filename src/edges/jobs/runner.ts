@@ -37,21 +37,35 @@ const INBOX_LOOPS = 8;
 const OUTBOX_LOOPS = 4;
 /** How long work under way may come to its own end before GitHub's requests are cut off. */
 const GRACE_MS = 3_000;
+/** How soon a runner that ended by itself is started again. */
+const RESTART_MS = 1_000;
 
 export async function startJobs(deps: Deps, options: JobsOptions): Promise<Jobs> {
   const stopping = new AbortController();
   const drains = createDrains(deps, options, stopping.signal);
-  const runner = await run({
-    pgPool: deps.database.pool,
-    taskList: taskList(deps, options, drains, stopping.signal),
-    concurrency: 6,
-    noHandleSignals: true,
-    pollInterval: 2000,
-    logger: workerLogger(deps.log),
-  });
-  runner.promise.catch((error: unknown) =>
-    deps.log.error({ err: error }, "background work stopped by itself"),
-  );
+  const start = () =>
+    run({
+      pgPool: deps.database.pool,
+      taskList: taskList(deps, options, drains, stopping.signal),
+      concurrency: 6,
+      noHandleSignals: true,
+      pollInterval: 2000,
+      logger: workerLogger(deps.log),
+    });
+  let runner = await start();
+  // A database that went away can end the runner; it is started again until the process ends.
+  const watch = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      await runner.promise.catch(() => {});
+      if (stopping.signal.aborted) return;
+      deps.log.warn("background work stopped by itself; it is started again");
+      await new Promise<void>((resolve) => {
+        setTimeout(resolve, RESTART_MS).unref();
+      });
+      if (!stopping.signal.aborted) runner = await start().catch(() => runner);
+    }
+  };
+  void watch();
   const tick = () =>
     lookForWork(deps, options).catch((error: unknown) =>
       deps.log.warn({ err: error }, "looking for work failed"),
