@@ -1,0 +1,115 @@
+/** Carries out the plan of what is to be broken, on workers, servers and the database. */
+
+import { setTimeout as delay } from "node:timers/promises";
+import type { Cast } from "./cast.ts";
+import type { ChaosAction } from "./chaos-plan.ts";
+import { nowMs } from "./clock.ts";
+import type { Disturbance } from "./history.ts";
+import { type SeededRandom, seededRandom } from "./seeded-random.ts";
+import type { Stage } from "./stage.ts";
+
+export interface Pause {
+  readonly owner: string;
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+/** A worker that is granted nothing for so long is paused all the same. */
+const LONGEST_WAIT_MS = 8_000;
+
+export class Unrest {
+  readonly disturbances: Disturbance[] = [];
+  readonly pauses: Pause[] = [];
+  workersKilled = 0;
+  readonly #stage: Stage;
+  readonly #cast: Cast;
+  readonly #random: SeededRandom;
+  /** Servers and the database are broken one after the other. */
+  #turn: Promise<void> = Promise.resolve();
+
+  constructor(stage: Stage, cast: Cast, seed: number) {
+    this.#stage = stage;
+    this.#cast = cast;
+    this.#random = seededRandom(seed);
+    for (const [index, server] of stage.servers.entries()) {
+      server.onDeath = () => {
+        this.disturbances.push({ kind: "server_killed", server: index, atMs: nowMs() });
+        this.#inTurn(() => server.start()).catch(() => {});
+      };
+    }
+  }
+
+  /** Everything that was broken is whole again when this resolves. */
+  async carryOut(plan: readonly ChaosAction[], stopping: AbortSignal): Promise<void> {
+    const began = nowMs();
+    const under: Promise<void>[] = [];
+    for (const action of plan) {
+      const wait = action.atMs - (nowMs() - began);
+      await delay(Math.max(0, wait), undefined, { signal: stopping }).catch(() => {});
+      if (stopping.aborted) break;
+      const carried = this.#perform(action);
+      // It is heard of below; until then it must not count as unhandled.
+      carried.catch(() => {});
+      under.push(carried);
+    }
+    await Promise.all(under);
+    await this.#turn;
+  }
+
+  #perform(action: ChaosAction): Promise<void> {
+    switch (action.kind) {
+      case "pause_worker":
+        return this.#pauseWorker(action.forMs);
+      case "kill_worker":
+        return this.#killWorker();
+      case "kill_server":
+        return this.#inTurn(() => this.#killServer(action.server, action.downMs));
+      case "crash_postgres":
+        return this.#inTurn(() => this.#crashPostgres(action.downMs));
+    }
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    this.#turn = this.#turn.then(work);
+    return this.#turn;
+  }
+
+  /** One that has just been granted something, so that its lease runs out while it is stopped. */
+  async #pauseWorker(forMs: number): Promise<void> {
+    const running = this.#cast.processes.filter((one) => one.isRunning && !one.isStopped && !one.holds);
+    if (running.length === 0) return;
+    const worker = this.#random.pick(running);
+    await Promise.race([worker.nextGrant(), delay(LONGEST_WAIT_MS)]);
+    if (!worker.isRunning || worker.isStopped) return;
+    const fromMs = nowMs();
+    worker.pause();
+    await delay(forMs);
+    worker.resume();
+    this.pauses.push({ owner: worker.owner, fromMs, untilMs: nowMs() });
+  }
+
+  async #killWorker(): Promise<void> {
+    const running = this.#cast.processes.filter((worker) => worker.isRunning);
+    if (running.length === 0) return;
+    this.workersKilled += 1;
+    await this.#cast.replace(this.#random.pick(running));
+  }
+
+  async #killServer(index: number, downMs: number): Promise<void> {
+    const server = this.#stage.servers[index];
+    if (!server) throw new Error(`there is no server ${index}`);
+    this.disturbances.push({ kind: "server_killed", server: index, atMs: nowMs() });
+    await server.kill();
+    await delay(downMs);
+    await server.start();
+  }
+
+  async #crashPostgres(downMs: number): Promise<void> {
+    const fromMs = nowMs();
+    await this.#stage.postgres.crash();
+    await delay(downMs);
+    await this.#stage.postgres.restart();
+    while (!(await this.#stage.database.isUp())) await delay(20);
+    this.disturbances.push({ kind: "postgres_down", fromMs, untilMs: nowMs() });
+  }
+}
