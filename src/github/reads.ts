@@ -215,6 +215,18 @@ export async function listOpenPulls(
   return pageOf(GitHubPull, data);
 }
 
+/** The closed pull requests that changed last; enough to find one that was merged a moment ago. */
+export async function listClosedPulls(client: Client, repo: RepoAddress): Promise<GitHubPull[]> {
+  const { data } = await client.request("GET /repos/{owner}/{repo}/pulls", {
+    ...repoOf(repo),
+    state: "closed",
+    sort: "updated",
+    direction: "desc",
+    per_page: 30,
+  });
+  return parse(z.array(GitHubPull), data);
+}
+
 /** The repository's label definitions. */
 export async function listLabels(client: Client, repo: RepoAddress): Promise<GitHubLabel[]> {
   const labels = await client.paginate("GET /repos/{owner}/{repo}/labels", {

@@ -14,15 +14,15 @@ import {
 import { type IssueDelta, type IssueSnapshot, mergeIssue } from "../domain/mirror-merge.ts";
 import { itemRef } from "../domain/record-key.ts";
 import type { RepositorySettings } from "../domain/settings.ts";
-import { hasLabel, sameLabel, tagValue } from "../domain/tags.ts";
+import { hasLabel, sameLabel } from "../domain/tags.ts";
 import type { Client } from "../github/connection.ts";
-import { type RepoAddress, readIssueEvents, readPull } from "../github/reads.ts";
+import { type RepoAddress, readIssueEvents } from "../github/reads.ts";
 import { issueSnapshot } from "../github/snapshots.ts";
 import { findIssue, lockIssue, markGone, saveIssue } from "../store/mirror.ts";
-import { pullsNaming } from "../store/pulls.ts";
-import { findRecord, lockRecord } from "../store/records.ts";
+import { lockRecord } from "../store/records.ts";
 import type { Repository } from "../store/repositories.ts";
 import { askHuman, labelActs, loginOf, senderOf } from "./ask-actor.ts";
+import { type ClosingMerge, closingMerge } from "./closing-merge.ts";
 import type { Deps } from "./deps.ts";
 import { carryOut, knownIssue, knownItem } from "./issue-transitions.ts";
 import { knownRepository } from "./known-repository.ts";
@@ -154,7 +154,13 @@ async function gather(
     gateIsExplained: reads.gate && (await isGateExplained(client, repository, question)),
     isUndone,
     delta: listed === null ? event : deltaOf(listed, event),
-    merge: reads.pulls && !isUndone ? await mergeBehind(deps, client, repository, listed, after) : null,
+    merge:
+      reads.pulls && !isUndone
+        ? await closingMerge(deps, client, repository, {
+            issue: after,
+            commitId: listed?.act.commitId ?? null,
+          })
+        : null,
   };
 }
 
@@ -226,38 +232,4 @@ async function isGateExplained(
   const [last] = await readGateActs(client, repository, after.number);
   if (last === undefined) return false;
   return last.action === "labeled" || (last.human && (admissionAt === null || last.at >= admissionAt));
-}
-
-type ClosingMerge =
-  | { readonly kind: "right"; readonly pull: number; readonly base: string }
-  | { readonly kind: "wrong" };
-
-/** GitHub closes issues in the merger's name, at the time of the merge. */
-const SAME_MERGE_MS = 120_000;
-
-/**
- * The merge by which GitHub closed the issue. It looks at the default branch only, so that a merge or a commit
- * there is wrong for an item of another base.
- */
-async function mergeBehind(
-  deps: Deps,
-  client: Client,
-  repository: Repository,
-  listed: ListedAct | null,
-  issue: IssueSnapshot,
-): Promise<ClosingMerge | null> {
-  const record = await findRecord(deps.db, itemRef(repository.id, issue.number));
-  const base = tagValue(record?.tags ?? [], "baseBranch:");
-  const closedAt = (issue.closedAt ?? issue.updatedAt).getTime();
-  let isWrong = listed?.act.commitId != null && base !== repository.defaultBranch;
-  for (const pull of await pullsNaming(deps.db, repository.id, issue.number)) {
-    // The mirror may not have heard of the merge yet.
-    const read = pull.open ? await readPull(client, repository, pull.number) : null;
-    const mergedAt = read ? (read.merged_at ?? null) : pull.mergedAt;
-    if (mergedAt === null || Math.abs(mergedAt.getTime() - closedAt) > SAME_MERGE_MS) continue;
-    const into = read?.base.ref ?? pull.base;
-    if (into !== null && into === base) return { kind: "right", pull: pull.number, base };
-    if (into === repository.defaultBranch) isWrong = true;
-  }
-  return isWrong ? { kind: "wrong" } : null;
 }

@@ -147,8 +147,8 @@ export class FakeGitHub extends GitHubSite {
     );
   }
 
-  /** Throws if the App sent what no correct App sends, or refused a webhook. */
-  assertQuiet(options: { except?: (delivery: Delivery) => boolean } = {}): void {
+  /** What the App sent that no correct App sends, and the webhooks that it refused. */
+  complaints(options: { except?: (delivery: Delivery) => boolean } = {}): string[] {
     const complaints = this.unexpected.map(
       ({ method, path, status, why }) => `${method} ${path} -> ${status} ${why}`,
     );
@@ -157,6 +157,12 @@ export class FakeGitHub extends GitHubSite {
       if (handMade || typeof status !== "number" || status < 400 || options.except?.(delivery)) continue;
       complaints.push(`webhook ${event}.${action ?? ""} (${guid}) <- ${status} ${answer?.body ?? ""}`);
     }
+    return complaints;
+  }
+
+  /** Throws if there are complaints. */
+  assertQuiet(options: { except?: (delivery: Delivery) => boolean } = {}): void {
+    const complaints = this.complaints(options);
     if (complaints.length > 0) throw new Error(`GitHub has complaints:\n${complaints.join("\n")}`);
   }
 }

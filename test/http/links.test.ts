@@ -1,7 +1,10 @@
 /** Links (protocol 2 and 5): kept as keys, never pruned; edges that would starve an item are refused. */
 
+import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { FakeRepository } from "../fake-github/fake-repository.ts";
+import type { Answer } from "../harness/api-client.ts";
+import { waitFor } from "../harness/wait-for.ts";
 import { World } from "../harness/world.ts";
 import { expectProblem } from "./support/expect-problem.ts";
 
@@ -203,7 +206,26 @@ describe("a cycle is refused, with its members", () => {
 
   it("whose halves are authored at the same time: one of them is refused", async () => {
     const [a = 0, b = 0] = await items("A", "B");
-    const answers = await Promise.all([block(a, keyOf(b)), block(b, keyOf(a))]);
+    const { pool } = world.app.deps.database;
+    // Each edge waits here until both requests have got as far as they can.
+    await pool.query(`
+      create function wait_here() returns trigger language plpgsql as $$
+      begin perform pg_advisory_xact_lock_shared(4711, 1); return new; end $$;
+      create trigger wait_here before insert on record_link for each row execute function wait_here()`);
+    const waiting = async () => {
+      const { rows } = await pool.query(
+        "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+      );
+      return rows.length;
+    };
+    let halves: Promise<Answer>[] = [];
+    await world.db.transaction().execute(async (trx) => {
+      await sql`select pg_advisory_xact_lock(4711, 1)`.execute(trx);
+      halves = [block(a, keyOf(b)), block(b, keyOf(a))];
+      await waitFor("both to wait", async () => ((await waiting()) >= 2 ? null : `${await waiting()} do`));
+    });
+    const answers = await Promise.all(halves);
+    await pool.query("drop function wait_here cascade");
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
   });
 

@@ -11,11 +11,14 @@ import { type Contents, contentsOf, lostRows, tableNames } from "./support/conte
 import { folderWith, migrationNames, numberOf, ROWS } from "./support/migration-files.ts";
 
 const databases: TestDatabase[] = [];
-async function emptyDatabase(): Promise<TestDatabase> {
-  const database = await testDatabase({ empty: true });
+async function opened(options: { empty?: boolean }): Promise<TestDatabase> {
+  const database = await testDatabase(options);
   databases.push(database);
   return database;
 }
+const emptyDatabase = () => opened({ empty: true });
+/** As a clone of one that this program migrated. */
+const migratedDatabase = () => opened({});
 afterEach(async () => {
   for (const database of databases.splice(0)) await database.drop();
 });
@@ -38,8 +41,7 @@ describe("migrating", () => {
   });
 
   it("makes the tables of the background jobs too", async () => {
-    const database = await emptyDatabase();
-    await migrate(database);
+    const database = await migratedDatabase();
     const { rows } = await database.pool.query(
       "select (graphile_worker.add_job('inbox', '{}')).id is not null as made",
     );
@@ -47,8 +49,7 @@ describe("migrating", () => {
   });
 
   it("again changes nothing", async () => {
-    const database = await emptyDatabase();
-    await migrate(database);
+    const database = await migratedDatabase();
     await database.pool.query(await readFile(join(ROWS, "0001.sql"), "utf8"));
     const before = await contentsOf(database.pool);
     expect(await migrate(database)).toEqual([]);
@@ -66,9 +67,8 @@ describe("a migration that fails", () => {
   const BROKEN = "create table half_done (id bigint); insert into half_done values (1); select 1 / 0;";
 
   it("leaves nothing half done, and is named", async () => {
-    const database = await emptyDatabase();
+    const database = await migratedDatabase();
     const names = await migrationNames();
-    await migrate(database, await folderWith(names));
     const before = await contentsOf(database.pool);
 
     const broken = migrate(database, await folderWith(names, { "9001_broken": BROKEN }));
@@ -106,7 +106,7 @@ describe("a migration that fails", () => {
 
 describe("a program that is older than its database", () => {
   it("refuses to start, and names what it does not know", async () => {
-    const database = await emptyDatabase();
+    const database = await migratedDatabase();
     const names = await migrationNames();
     await migrate(database, await folderWith(names, { "9001_newer": "create table newer (id bigint);" }));
     await expect(migrate(database)).rejects.toThrow(/9001_newer/);
@@ -183,8 +183,7 @@ describe("with rows in place", () => {
   });
 
   it("the fence goes on above every token that was granted", async () => {
-    const database = await emptyDatabase();
-    await migrate(database);
+    const database = await migratedDatabase();
     await database.pool.query(await readFile(join(ROWS, "0001.sql"), "utf8"));
     await migrate(database);
     const { rows } = await database.pool.query(

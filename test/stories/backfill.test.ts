@@ -289,11 +289,11 @@ describe("a backfill that is cut short", () => {
       [where.repo.id],
     );
     await world.restart();
-    await stories.pass(290);
+    await stories.pass(200);
     world.app.deps.wake.backfill(where.repo.id);
     await world.restart();
     expect(await stateOf(where)).toMatchObject({ backfill_state: "pending" });
-    await stories.pass(11);
+    await stories.pass(101);
     await finished(where);
     expect(await readyNumbers(where.api)).toEqual([1, 51, 101]);
   });
@@ -336,12 +336,12 @@ describe("a backfill that is cut short", () => {
       body: { message: "You have exceeded a secondary rate limit." },
     });
     await world.install(where.repo);
-    await stories.pass(115);
+    await stories.pass(60);
     world.app.deps.wake.backfill(where.repo.id);
     await world.restart();
     await world.settled();
     expect(reads(where, "/issues")).toHaveLength(2);
-    await stories.pass(6);
+    await stories.pass(61);
     await finished(where);
     expect(await readyNumbers(where.api)).toEqual([1, 51, 101]);
   });

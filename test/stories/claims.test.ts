@@ -192,7 +192,7 @@ describe("rivals", () => {
     const number = await readyItem();
     const { fencingToken } = await granted(api, number, "worker/a");
     for (let time = 0; time < 3; time += 1) {
-      await stories.pass(20);
+      await stories.pass(15);
       expect(await api.renew(number, fencingToken)).toMatchObject({ granted: true, fencingToken });
       await expectRefused(api, number, "contended");
     }

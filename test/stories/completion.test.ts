@@ -341,6 +341,20 @@ describe("a merge elsewhere", () => {
     expect(await defectsOf(devApi, number)).toContain("wrong_base");
   });
 
+  it.each([
+    ["names it", (n: number) => `Fixes #${n}`],
+    ["[57] denies it, which GitHub does not read", (n: number) => `does not fix #${n}`],
+  ])("[50] completes nothing when of the pull request nothing was ever heard, and it %s", async (_, body) => {
+    const number = await readyItem(dev);
+    world.github.hold();
+    dev.as("alice").merge(pullInto("main", body(number)));
+    const closing = world.github.drop().find(({ event }) => event === "issues");
+    world.github.release();
+    await world.github.deliver({ event: "issues", payload: closing?.payload });
+    await world.settled();
+    expect(await devApi.item(number)).toMatchObject({ state: null, issueState: "closed" });
+  });
+
   it("[59] by a commit's message completes nothing, though GitHub closes the issue", async () => {
     const number = await readyItem(dev);
     const branch = freshBranch();

@@ -290,12 +290,12 @@ describe("[69] a limit", () => {
     await granted(elsewhere.api, unlimited, "worker/c");
     await world.restart();
     await world.settled();
-    await stories.pass(55);
+    await stories.pass(30);
     await world.settled();
     expect([posts(where, number), posts(where, other)]).toEqual([1, 0]);
     expect(claimMarkers(elsewhere.repo, unlimited)).toHaveLength(1);
 
-    await stories.pass(6);
+    await stories.pass(31);
     await world.settled();
     expect(claimMarkers(where.repo, number)).toHaveLength(1);
     expect(claimMarkers(where.repo, other)).toHaveLength(1);
@@ -340,10 +340,10 @@ describe("[69] a limit", () => {
     await granted(where.api, number, "worker/a");
     await expect.poll(() => posts(where, number)).toBe(1);
     await world.settled();
-    await stories.pass(55);
+    await stories.pass(30);
     await world.settled();
     expect(posts(where, number)).toBe(1);
-    await stories.pass(6);
+    await stories.pass(31);
     await world.settled();
     expect(claimMarkers(where.repo, number)).toHaveLength(1);
   });

@@ -1,0 +1,91 @@
+/**
+ * The merge by which GitHub closed an issue, in the merger's name: no word of a human's about the work. GitHub looks
+ * at the default branch only, so that a merge or a commit there is wrong for an item of another base (protocol 8).
+ */
+
+import { closingReferences } from "../domain/closing-keywords.ts";
+import type { IssueSnapshot } from "../domain/mirror-merge.ts";
+import { itemRef } from "../domain/record-key.ts";
+import { tagValue } from "../domain/tags.ts";
+import type { Client } from "../github/connection.ts";
+import { listClosedPulls, readPull } from "../github/reads.ts";
+import { hostOf } from "../github/snapshots.ts";
+import { pullsNaming } from "../store/pulls.ts";
+import { findRecord } from "../store/records.ts";
+import type { Repository } from "../store/repositories.ts";
+import type { Deps } from "./deps.ts";
+
+export type ClosingMerge =
+  | { readonly kind: "right"; readonly pull: number; readonly base: string }
+  | { readonly kind: "wrong" };
+
+interface Close {
+  readonly issue: IssueSnapshot;
+  /** The commit that closed it, if the event list names one. */
+  readonly commitId: string | null;
+}
+
+interface Merge {
+  readonly number: number;
+  readonly mergedAt: Date | null;
+  readonly base: string | null;
+}
+
+/** GitHub closes at the time of the merge; its clocks may differ a little. */
+const SAME_MERGE_MS = 120_000;
+
+/** Null: none is known, and whoever closed the issue did it by hand. */
+export async function closingMerge(
+  deps: Deps,
+  client: Client,
+  repository: Repository,
+  { issue, commitId }: Close,
+): Promise<ClosingMerge | null> {
+  const { defaultBranch } = repository;
+  const record = await findRecord(deps.db, itemRef(repository.id, issue.number));
+  const base = tagValue(record?.tags ?? [], "baseBranch:");
+  const closedAt = (issue.closedAt ?? issue.updatedAt).getTime();
+  const merges = await mergesNaming(deps, client, repository, issue.number);
+  // Where GitHub's close can be wrong, a merge of which no news came yet must not be missed.
+  if (base !== defaultBranch) merges.push(...(await recentMergesNaming(client, repository, issue.number)));
+
+  const then = merges.filter(
+    ({ mergedAt }) => mergedAt !== null && Math.abs(mergedAt.getTime() - closedAt) <= SAME_MERGE_MS,
+  );
+  const right = then.find((merge) => merge.base === base);
+  if (right && base !== null) return { kind: "right", pull: right.number, base };
+  const isWrong = then.some((merge) => merge.base === defaultBranch) || commitId !== null;
+  return isWrong && base !== defaultBranch ? { kind: "wrong" } : null;
+}
+
+/** As the mirror knows them; those it holds for open are read, for it may not have heard of the merge yet. */
+async function mergesNaming(
+  deps: Deps,
+  client: Client,
+  repository: Repository,
+  issue: number,
+): Promise<Merge[]> {
+  const merges: Merge[] = [];
+  for (const pull of await pullsNaming(deps.db, repository.id, issue)) {
+    if (!pull.open) {
+      merges.push(pull);
+      continue;
+    }
+    const { number, merged_at = null, base } = await readPull(client, repository, pull.number);
+    merges.push({ number, mergedAt: merged_at, base: base.ref });
+  }
+  return merges;
+}
+
+/** As GitHub lists them: the pull requests that changed last. */
+async function recentMergesNaming(client: Client, repository: Repository, issue: number): Promise<Merge[]> {
+  const pulls = await listClosedPulls(client, repository);
+  return pulls
+    .filter(({ body, html_url }) => {
+      const repo = { owner: repository.owner, name: repository.name, host: hostOf(html_url) };
+      const { closes, flagged } = closingReferences(body ?? null, repo);
+      // GitHub closes on what we doubt, too.
+      return closes.includes(issue) || flagged.some(({ number }) => number === issue);
+    })
+    .map(({ number, merged_at = null, base }) => ({ number, mergedAt: merged_at, base: base.ref }));
+}
