@@ -4,7 +4,7 @@ import { Problem } from "../contract/problem.ts";
 import { admitsBelow, decideWrite, type FenceRefusal } from "../domain/fence.ts";
 import { numberOfRef } from "../domain/record-key.ts";
 import { findClaim, findSubtreeClaim } from "../store/claims.ts";
-import type { Trx } from "../store/database.ts";
+import { inTransaction, type Trx } from "../store/database.ts";
 import { lockRecord } from "../store/records.ts";
 import type { Caller } from "./caller.ts";
 import { type ClaimTarget, refOf } from "./claim.ts";
@@ -29,7 +29,7 @@ export async function fencedWrite<T>(
   token: number | null,
   write: (trx: Trx) => Promise<T>,
 ): Promise<T> {
-  return deps.db.transaction().execute(async (trx) => {
+  return inTransaction(deps.db, async (trx) => {
     await passFence(trx, deps, caller, target, token);
     return write(trx);
   });

@@ -5,7 +5,7 @@ import { releasedComment } from "../domain/comments.ts";
 import { decideRelease } from "../domain/lease.ts";
 import { numberOfRef } from "../domain/record-key.ts";
 import { endClaim, findClaim } from "../store/claims.ts";
-import type { Trx } from "../store/database.ts";
+import { inTransaction, type Trx } from "../store/database.ts";
 import { findItem } from "../store/items.ts";
 import { promise } from "../store/outbox.ts";
 import { findRecord, lockRecord } from "../store/records.ts";
@@ -23,7 +23,7 @@ export async function release(
   request: { fencingToken: number; note?: string | undefined },
 ): Promise<ReleaseAnswer> {
   const ref = refOf(target);
-  const answer = await deps.db.transaction().execute(async (trx): Promise<ReleaseAnswer> => {
+  const answer = await inTransaction(deps.db, async (trx): Promise<ReleaseAnswer> => {
     await lockRecord(trx, ref);
     const found = await findClaim(trx, ref);
     if (!found && !(await findRecord(trx, ref))) return { released: false, reason: "missing" };

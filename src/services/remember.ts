@@ -4,7 +4,7 @@ import type { RecordAnswer, RememberRequest, UpdateRequest } from "../contract/m
 import { Problem } from "../contract/problem.ts";
 import { BACKLOG, numberOfRef, type RepositoryName } from "../domain/record-key.ts";
 import { isReservedTag } from "../domain/tags.ts";
-import type { Trx } from "../store/database.ts";
+import { inTransaction, type Trx } from "../store/database.ts";
 import {
   addLinks,
   deleteRecord,
@@ -46,7 +46,7 @@ export async function remember(
   request: RememberRequest,
 ): Promise<{ record: RecordAnswer; created: boolean }> {
   const { tags = [], links = {}, ...scalars } = request;
-  return deps.db.transaction().execute(async (trx) => {
+  return inTransaction(deps.db, async (trx) => {
     const repository = await repositoryForWriting(trx, deps, address.repository);
     const target: ClaimTarget = { ...address, repository };
     await passFence(trx, deps, caller, target, token);

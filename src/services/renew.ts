@@ -4,6 +4,7 @@ import type { RenewAnswer } from "../contract/claims.ts";
 import { Problem } from "../contract/problem.ts";
 import { clampLease, decideRenew } from "../domain/lease.ts";
 import { findClaim, renewLease } from "../store/claims.ts";
+import { inTransaction } from "../store/database.ts";
 import { findRecord, lockRecord } from "../store/records.ts";
 import type { Caller } from "./caller.ts";
 import { type ClaimTarget, refOf } from "./claim.ts";
@@ -17,7 +18,7 @@ export async function renew(
 ): Promise<RenewAnswer> {
   const ref = refOf(target);
   const leaseSeconds = clampLease(request.leaseSeconds, deps.lease);
-  return deps.db.transaction().execute(async (trx): Promise<RenewAnswer> => {
+  return inTransaction(deps.db, async (trx): Promise<RenewAnswer> => {
     await lockRecord(trx, ref);
     const found = await findClaim(trx, ref);
     if (!found && !(await findRecord(trx, ref))) return { granted: false, reason: "missing" };

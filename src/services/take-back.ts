@@ -2,12 +2,12 @@
 
 import type { RecordRef } from "../domain/record-key.ts";
 import { takeBackGrant } from "../store/claim-line.ts";
-import type { Db } from "../store/database.ts";
+import { type Db, inTransaction } from "../store/database.ts";
 import { lockRecord } from "../store/records.ts";
 
 /** Takes the grant back if it is still current. The claim's end wakes the line by itself. */
 export const takeBack = (db: Db, ref: RecordRef, fence: number): Promise<boolean> =>
-  db.transaction().execute(async (trx) => {
+  inTransaction(db, async (trx) => {
     await lockRecord(trx, ref);
     return takeBackGrant(trx, ref, fence);
   });

@@ -42,6 +42,10 @@ export function openDatabase(url: string, size: number, onError: (error: Error) 
   return { url, db, pool, close };
 }
 
+/** Runs `work` in a transaction: in the one that `db` is already, or else in a new one. */
+export const inTransaction = <T>(db: Db, work: (trx: Trx) => Promise<T>): Promise<T> =>
+  db.isTransaction ? work(db as Trx) : db.transaction().execute(work);
+
 /** Whether PostgreSQL answers. */
 export async function pingDatabase(database: Database): Promise<boolean> {
   try {
