@@ -4,16 +4,9 @@ import { z } from "zod";
 import { OWNER_PATTERN } from "../domain/owner.ts";
 import { REGION_PATTERN } from "../domain/region.ts";
 import { PHASES, PRIORITIES } from "../domain/tags.ts";
+import { FencingToken } from "./fencing-token.ts";
+import { ResumePack } from "./handover.ts";
 import { text } from "./text.ts";
-
-export const FencingToken = z
-  .int({ error: "a fencing token is a whole number, as the grant answered it" })
-  .positive()
-  .meta({
-    id: "FencingToken",
-    description: "The token of a grant; strictly increasing, never reused",
-    example: 41,
-  });
 
 // Not `z.int()`: that refuses what is too big to count with, and more than the maximum is capped.
 const LEASE_RULE = { error: "a whole number of seconds, at least 1" };
@@ -76,6 +69,7 @@ export const ClaimGranted = z
     previous: z.object({ owner: z.string(), fencingToken: FencingToken, lapsed: z.boolean() }).nullable(),
     baseBranch: z.string().nullable().optional(),
     workingBranch: z.string().optional(),
+    resume: ResumePack.nullable().optional(),
     title: z.string().nullable(),
     url: z.string().nullable().optional(),
   })
@@ -116,6 +110,8 @@ export type ClaimNextRequest = z.infer<typeof ClaimNextRequest>;
 
 export const ClaimNextAnswer = z.union([
   ClaimGranted,
+  // Of an idempotency key whose grant is not current any more.
+  ClaimRefused.extend({ reason: z.literal("superseded") }).meta({ id: "ClaimSuperseded" }),
   z
     .object({
       granted: z.literal(false),

@@ -164,12 +164,19 @@ export const CheckSuitePayload = z.object({
   }),
 });
 
+const paths = z.array(z.string()).nullish();
+const PushedCommit = z.object({ added: paths, modified: paths, removed: paths });
+
 export const PushPayload = z.object({
   ...envelope,
   repository: GitHubRepository.extend({ pushed_at: z.union([z.int(), z.string()]).nullish() }).nullish(),
   ref: z.string(),
   after: z.string(),
   deleted: z.boolean().nullish(),
+  created: z.boolean().nullish(),
+  forced: z.boolean().nullish(),
+  // GitHub names at most 2,048 commits of a push.
+  commits: z.array(PushedCommit).nullish(),
 });
 
 export const LabelPayload = z.object({ ...envelope, action: z.string(), label: GitHubLabel });

@@ -5,6 +5,8 @@ import { OWNER_PATTERN } from "../domain/owner.ts";
 import { REGION_PATTERN } from "../domain/region.ts";
 import { PHASES, PRIORITIES } from "../domain/tags.ts";
 import { OWNER_RULE, REGION_RULE } from "./claims.ts";
+import { ResumeBlock, ResumeWrite } from "./handover.ts";
+import { Links, Tags } from "./memory.ts";
 import { MAX_INT32, pageLimit, text, wholeNumber } from "./text.ts";
 
 const time = z.iso.datetime({ precision: 3 });
@@ -52,7 +54,7 @@ export const ItemBody = z
       poison: z.boolean(),
       reading: z.string(),
     }),
-    resume: z.null(),
+    resume: ResumeBlock.nullable(),
     resumable: z.boolean(),
     stale: z.boolean().nullable(),
     staleLinks: z.array(z.string()),
@@ -64,6 +66,16 @@ export const ItemBody = z
   })
   .meta({ id: "Item" });
 export type ItemBody = z.infer<typeof ItemBody>;
+
+export const ItemPatch = z
+  .strictObject({
+    tags: z.strictObject({ add: Tags.optional(), remove: Tags.optional() }).optional(),
+    links: z.strictObject({ add: Links.optional(), remove: Links.optional() }).optional(),
+    resume: ResumeWrite.optional(),
+  })
+  .refine(({ tags, links, resume }) => tags || links || resume, { error: "give tags, links or resume" })
+  .meta({ id: "ItemPatch" });
+export type ItemPatch = z.infer<typeof ItemPatch>;
 
 const epic = wholeNumber(1, MAX_INT32).optional();
 

@@ -16,7 +16,7 @@ export const RecordId = z.string().regex(RECORD_ID_PATTERN, {
 const Tag = text(200)
   .min(1)
   .regex(/^\S(?:.*\S)?$/, { error: "a tag neither begins nor ends with white space, and is one line" });
-const Tags = z.array(Tag).max(200);
+export const Tags = z.array(Tag).max(200);
 const Relation = z
   .string()
   .regex(/^[A-Za-z][A-Za-z0-9]{0,63}$/, { error: "a relation is a word, such as blockedBy" });
@@ -26,7 +26,7 @@ const LinkKey = text(MAX_KEY_BYTES)
   .min(1)
   .refine((key) => Buffer.byteLength(key) <= MAX_KEY_BYTES, { error: `at most ${MAX_KEY_BYTES} bytes` });
 const MAX_LINKS = 1000;
-const Links = z
+export const Links = z
   .record(Relation, z.array(LinkKey))
   .refine((links) => Object.values(links).flat().length <= MAX_LINKS, {
     error: `at most ${MAX_LINKS} links at a time`,

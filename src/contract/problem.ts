@@ -44,17 +44,20 @@ export class Problem extends Error {
   readonly code: ProblemCode;
   readonly errors: readonly FieldError[];
   readonly retryAfterMs: number | null;
+  /** Where a result that came too late was kept. */
+  readonly lateResult: string | null;
 
   constructor(
     code: ProblemCode,
     detail: string,
-    extra: { errors?: readonly FieldError[]; retryAfterMs?: number } = {},
+    extra: { errors?: readonly FieldError[]; retryAfterMs?: number; lateResult?: string } = {},
   ) {
     super(detail);
     this.name = "Problem";
     this.code = code;
     this.errors = extra.errors ?? [];
     this.retryAfterMs = extra.retryAfterMs ?? null;
+    this.lateResult = extra.lateResult ?? null;
   }
 
   get status(): number {
@@ -70,6 +73,7 @@ export const ProblemBody = z
     detail: z.string(),
     code: z.string(),
     retryAfterMs: z.int().optional(),
+    lateResult: z.string().optional().meta({ description: "Where what came too late was kept" }),
     errors: z.array(z.object({ field: z.string(), message: z.string() })).optional(),
   })
   .meta({ id: "Problem", description: "RFC 9457 problem details" });
@@ -84,6 +88,7 @@ export function problemBody(problem: Problem): z.infer<typeof ProblemBody> {
     detail: problem.message,
     code: problem.code,
     ...(problem.retryAfterMs === null ? {} : { retryAfterMs: problem.retryAfterMs }),
+    ...(problem.lateResult === null ? {} : { lateResult: problem.lateResult }),
     ...(problem.errors.length === 0 ? {} : { errors: [...problem.errors] }),
   };
 }

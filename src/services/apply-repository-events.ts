@@ -6,17 +6,15 @@ import type {
   InstallationPayload,
   InstallationRepositoriesPayload,
   LabelPayload,
-  PushPayload,
   RepositoryPayload,
 } from "../contract/github-payloads.ts";
-import { itemOfBranch } from "../domain/branch-names.ts";
 import { ownLabels } from "../domain/settings.ts";
 import { sameLabel } from "../domain/tags.ts";
 import type { Trx } from "../store/database.ts";
-import { itemsNotShowing, markActive } from "../store/items.ts";
+import { itemsNotShowing } from "../store/items.ts";
 import { deleteLabel, findLabelName, renameLabelOnIssues, saveLabel } from "../store/mirror.ts";
 import { promise } from "../store/outbox.ts";
-import { saveBranchHead, saveCheckSuite } from "../store/pulls.ts";
+import { saveCheckSuite } from "../store/pulls.ts";
 import {
   isNewDescription,
   markInstalled,
@@ -187,29 +185,6 @@ export async function promiseOwnLabels(
       effect: { kind: "create_label", ...label },
     });
   }
-}
-
-/** `push`: a branch has another head. Tags and merge-queue refs are no branches (github-cases 67). */
-export async function applyPush(
-  deps: Deps,
-  seq: number,
-  payload: z.infer<typeof PushPayload>,
-): Promise<void> {
-  const repository = await knownRepository(deps, payload);
-  const branch = /^refs\/heads\/(?!gh-readonly-queue\/)(.+)$/.exec(payload.ref)?.[1];
-  await settleDelivery(deps, seq, async (trx) => {
-    if (!repository || !branch) return;
-    const pushedAt = payload.repository?.pushed_at;
-    await saveBranchHead(trx, repository.id, {
-      name: branch,
-      sha: payload.deleted ? null : payload.after,
-      pusherId: payload.sender?.id ?? null,
-      pusherLogin: payload.sender?.login ?? null,
-      pushedAt: typeof pushedAt === "number" ? new Date(pushedAt * 1000) : new Date(pushedAt ?? 0),
-    });
-    const item = payload.deleted ? null : itemOfBranch(branch);
-    if (item) await markActive(trx, repository.id, item.number);
-  });
 }
 
 /** `check_suite`: the checks of a commit moved. */

@@ -10,25 +10,27 @@
  */
 
 import type { Logger } from "pino";
+import type { RecordRef } from "../domain/record-key.ts";
 import { beat, leaveAllLines, leaveForgotten, leaveLine, lineName } from "../store/claim-line.ts";
 import type { Db } from "../store/database.ts";
-import {
-  type ClaimCall,
-  type ClaimGrantedRow,
-  type ClaimRefusedRow,
-  takeClaim,
-} from "../store/take-claim.ts";
+import type { ClaimRow } from "../store/take-claim.ts";
+import { Replayed } from "./once.ts";
 import { takeBack } from "./take-back.ts";
 
-export type LineAnswer =
-  | ClaimGrantedRow
-  | ClaimRefusedRow
-  | { readonly granted: false; readonly reason: "timeout" };
+export type LineAnswer = ClaimRow | { readonly granted: false; readonly reason: "timeout" };
+
+/** A place in a line that `take_claim` gave. */
+export interface Place {
+  readonly ref: RecordRef;
+  readonly ticket: number;
+  /** Tries to take the claim from this place. */
+  take(): Promise<ClaimRow>;
+}
 
 interface Waiter {
-  readonly call: ClaimCall & { readonly ticket: number };
+  readonly place: Place;
   /** Answers the waiter. False: it was answered before, and this answer reaches nobody. */
-  settle(answer: LineAnswer | "gone"): boolean;
+  settle(answer: LineAnswer | "gone" | Replayed): boolean;
 }
 
 interface Line {
@@ -88,27 +90,24 @@ export class ClaimLine {
   }
 
   /**
-   * Waits with a ticket that `take_claim` gave. `gone` when `left` was aborted: the caller's connection is closed.
+   * Waits at a place in line. `gone` when `left` was aborted: the caller's connection is closed. Throws `Replayed` if
+   * the same request was answered meanwhile.
    */
-  async wait(
-    call: ClaimCall & { ticket: number },
-    maxWaitMs: number,
-    left: AbortSignal,
-  ): Promise<LineAnswer | "gone"> {
+  async wait(place: Place, maxWaitMs: number, left: AbortSignal): Promise<LineAnswer | "gone"> {
     if (this.#closed) return { granted: false, reason: "timeout" };
-    const name = lineName(call.ref);
+    const name = lineName(place.ref);
     const line = this.#lines.get(name) ?? { waiters: [], timer: null, serving: false, again: false };
     this.#lines.set(name, line);
-    const { promise: answered, resolve } = Promise.withResolvers<LineAnswer | "gone">();
+    const { promise: answered, resolve } = Promise.withResolvers<LineAnswer | "gone" | Replayed>();
     let settled = false;
-    const settle = (answer: LineAnswer | "gone"): boolean => {
+    const settle = (answer: LineAnswer | "gone" | Replayed): boolean => {
       if (settled) return false;
       settled = true;
       resolve(answer);
       return true;
     };
-    line.waiters.push({ call, settle });
-    line.waiters.sort((a, b) => a.call.ticket - b.call.ticket);
+    line.waiters.push({ place, settle });
+    line.waiters.sort((a, b) => a.place.ticket - b.place.ticket);
     const timer = setTimeout(() => settle({ granted: false, reason: "timeout" }), maxWaitMs);
     const onLeft = () => settle("gone");
     left.addEventListener("abort", onLeft, { once: true });
@@ -118,20 +117,21 @@ export class ClaimLine {
     const answer = await answered;
     clearTimeout(timer);
     left.removeEventListener("abort", onLeft);
-    this.#forget(name, line, call.ticket);
+    this.#forget(name, line, place.ticket);
     // Whoever was served has no place in the line any more; everyone else gives it up.
-    const served = answer !== "gone" && answer.granted;
+    const served = answer !== "gone" && !(answer instanceof Replayed) && answer.granted;
     // If the database is away, the next heartbeat gives the place up.
-    if (!served && !this.#closed) await leaveLine(this.#db, call.ref, call.ticket).catch(() => {});
+    if (!served && !this.#closed) await leaveLine(this.#db, place.ref, place.ticket).catch(() => {});
+    if (answer instanceof Replayed) throw answer;
     return answer;
   }
 
   #tickets(): number[] {
-    return [...this.#lines.values()].flatMap((line) => line.waiters.map((waiter) => waiter.call.ticket));
+    return [...this.#lines.values()].flatMap((line) => line.waiters.map((waiter) => waiter.place.ticket));
   }
 
   #forget(name: string, line: Line, ticket: number): void {
-    const index = line.waiters.findIndex((waiter) => waiter.call.ticket === ticket);
+    const index = line.waiters.findIndex((waiter) => waiter.place.ticket === ticket);
     if (index >= 0) line.waiters.splice(index, 1);
     if (line.waiters.length > 0 || this.#lines.get(name) !== line) return;
     if (line.timer) clearTimeout(line.timer);
@@ -176,14 +176,22 @@ export class ClaimLine {
   async #serveFirst(name: string, line: Line): Promise<boolean> {
     const [first] = line.waiters;
     if (!first || this.#closed) return false;
-    const answer = await takeClaim(this.#db, first.call);
+    const answer = await first.place.take().catch((error: unknown) => {
+      if (error instanceof Replayed) return error;
+      throw error;
+    });
+    if (answer instanceof Replayed) {
+      this.#forget(name, line, first.place.ticket);
+      first.settle(answer);
+      return true;
+    }
     if (!answer.granted && answer.reason === "contended") {
       this.#tryIn(name, line, answer.retryAfterMs);
       return false;
     }
-    this.#forget(name, line, first.call.ticket);
+    this.#forget(name, line, first.place.ticket);
     // It timed out, or its caller hung up, while the grant was made: nobody would know of it.
-    if (!first.settle(answer) && answer.granted) await takeBack(this.#db, first.call.ref, answer.fence);
+    if (!first.settle(answer) && answer.granted) await takeBack(this.#db, first.place.ref, answer.fence);
     return true;
   }
 

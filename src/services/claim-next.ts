@@ -8,6 +8,7 @@ import type { Repository } from "../store/repositories.ts";
 import type { Caller } from "./caller.ts";
 import { claim } from "./claim.ts";
 import type { Deps } from "./deps.ts";
+import type { Once } from "./once.ts";
 import { ready } from "./ready.ts";
 
 /** Callers that arrive together try the same items; each batch is read afresh, without those already taken. */
@@ -20,7 +21,9 @@ export async function claimNext(
   caller: Caller,
   repository: Repository,
   request: ClaimNextRequest,
+  once: Once | null = null,
 ): Promise<ClaimNextAnswer> {
+  await once?.assertNew();
   const region = request.region ?? deps.region;
   const selector = selectorOf(request);
   const tried: number[] = [];
@@ -29,11 +32,15 @@ export async function claimNext(
     if (batch.length === 0) break;
     for (const number of batch) {
       const target = { repository, topic: BACKLOG, id: itemId(number) };
-      const answer = await claim(deps, caller, target, {
-        owner: request.owner,
-        leaseSeconds: request.leaseSeconds,
-        region: request.region,
-      });
+      const { owner, leaseSeconds } = request;
+      const answer = await claim(
+        deps,
+        caller,
+        target,
+        { owner, leaseSeconds, region: request.region },
+        null,
+        once,
+      );
       if (answer.granted) return answer;
       tried.push(number);
     }

@@ -7,10 +7,12 @@ import { numberOfRef, type RecordRef, recordKey } from "../domain/record-key.ts"
 import { tagValue } from "../domain/tags.ts";
 import { releaseMarker } from "../store/claim-line.ts";
 import type { Repository } from "../store/repositories.ts";
-import { type ClaimCall, type ClaimGrantedRow, takeClaim } from "../store/take-claim.ts";
+import { type ClaimCall, type ClaimGrantedRow, type ClaimRow, takeClaim } from "../store/take-claim.ts";
 import type { Caller } from "./caller.ts";
 import type { LineAnswer } from "./claim-line.ts";
 import type { Deps } from "./deps.ts";
+import type { Once } from "./once.ts";
+import { resumePack } from "./resume-pack.ts";
 import { takeBack } from "./take-back.ts";
 
 export interface ClaimTarget {
@@ -36,13 +38,16 @@ export interface Delivery {
 /** Long enough to see whether the answer was delivered before the marker goes out. */
 const MARK_AFTER_SECONDS = 2;
 
-/** Grants the claim or says why not. The marker is promised with the grant. */
+/**
+ * Grants the claim or says why not. The marker is promised with the grant; under `once`, so is the answer.
+ */
 export async function claim(
   deps: Deps,
   caller: Caller,
   target: ClaimTarget,
   request: ClaimRequest,
   delivery: Delivery | null = null,
+  once: Once | null = null,
 ): Promise<ClaimAnswer> {
   const waitSeconds = request.maxWaitSeconds ?? 0;
   const wait = waitSeconds > 0 && delivery !== null;
@@ -60,24 +65,56 @@ export async function claim(
     replica: deps.replica,
     markAfterSeconds: 0,
   };
-  const answer = await takeClaim(deps.db, call);
+  const attempt = new Attempt(deps, target, once);
+  const answer = await attempt.take(call);
   if (answer.granted) {
     deps.wake.outbox();
-    return granted(target, call, answer);
+    return attempt.granted(call, answer);
   }
   if (answer.ticket === undefined || delivery === null) return refused(target, answer);
   const waiting = { ...call, wait: false, ticket: answer.ticket, markAfterSeconds: MARK_AFTER_SECONDS };
-  return awaitTurn(deps, target, waiting, waitSeconds * 1000, delivery);
+  return awaitTurn(deps, target, attempt, waiting, waitSeconds * 1000, delivery);
+}
+
+/** A caller's tries at one claim. Under an idempotency key the answer is made where it is kept, in the grant's transaction. */
+class Attempt {
+  readonly #deps: Deps;
+  readonly #target: ClaimTarget;
+  readonly #once: Once | null;
+  #kept: ClaimAnswer | null = null;
+
+  constructor(deps: Deps, target: ClaimTarget, once: Once | null) {
+    this.#deps = deps;
+    this.#target = target;
+    this.#once = once;
+  }
+
+  take(call: ClaimCall): Promise<ClaimRow> {
+    if (this.#once === null) return takeClaim(this.#deps.db, call);
+    return this.#once.run<ClaimRow>(async (inside) => {
+      const row = await takeClaim(inside.db, call);
+      if (!row.granted) return { result: row, kept: null };
+      const answer = await granted(inside, this.#target, call, row);
+      this.#kept = answer;
+      return { result: row, kept: { status: 200, answer, grant: { ref: call.ref, fence: row.fence } } };
+    });
+  }
+
+  async granted(call: ClaimCall, row: ClaimGrantedRow): Promise<ClaimAnswer> {
+    return this.#kept ?? granted(this.#deps, this.#target, call, row);
+  }
 }
 
 async function awaitTurn(
   deps: Deps,
   target: ClaimTarget,
+  attempt: Attempt,
   call: ClaimCall & { ticket: number },
   maxWaitMs: number,
   delivery: Delivery,
 ): Promise<ClaimAnswer> {
-  const answer = await deps.line.wait(call, maxWaitMs, delivery.left);
+  const take = () => attempt.take(call);
+  const answer = await deps.line.wait({ ref: call.ref, ticket: call.ticket, take }, maxWaitMs, delivery.left);
   if (answer === "gone") return refused(target, { granted: false, reason: "timeout" });
   if (!answer.granted) return refused(target, answer);
   delivery.onOutcome((delivered) => {
@@ -87,7 +124,7 @@ async function awaitTurn(
     // Neither is vital: an undelivered grant lapses, and its marker goes out a little later.
     settle.catch((error: unknown) => deps.log.warn({ err: error }, "a waiting claim could not be settled"));
   });
-  return granted(target, call, answer);
+  return attempt.granted(call, answer);
 }
 
 type Refused = Exclude<LineAnswer, { granted: true }>;
@@ -103,7 +140,12 @@ function refused(target: ClaimTarget, answer: Refused): ClaimAnswer {
   };
 }
 
-function granted(target: ClaimTarget, call: ClaimCall, answer: ClaimGrantedRow): ClaimAnswer {
+async function granted(
+  deps: Deps,
+  target: ClaimTarget,
+  call: ClaimCall,
+  answer: ClaimGrantedRow,
+): Promise<ClaimAnswer> {
   const { previous } = answer;
   const number = numberOfRef(target);
   return {
@@ -119,12 +161,24 @@ function granted(target: ClaimTarget, call: ClaimCall, answer: ClaimGrantedRow):
     custodyChanged: answer.newAttempt,
     previous: previous && { owner: previous.owner, fencingToken: previous.fence, lapsed: previous.lapsed },
     title: answer.title,
-    ...(number === null ? {} : itemPart(target, number, answer)),
+    ...(number === null ? {} : await itemPart(deps, target, number, answer)),
   };
 }
 
-function itemPart({ repository }: ClaimTarget, number: number, { tags, url }: ClaimGrantedRow) {
+async function itemPart(
+  deps: Deps,
+  { repository }: ClaimTarget,
+  number: number,
+  { tags, url, previous }: ClaimGrantedRow,
+) {
   const type = tagValue(tags ?? [], "type:") ?? repository.settings.defaults.type;
   const baseBranch = tagValue(tags ?? [], "baseBranch:");
-  return { number, baseBranch, workingBranch: workingBranch({ number, type, epicBranch: baseBranch }), url };
+  return {
+    number,
+    baseBranch,
+    workingBranch: workingBranch({ number, type, epicBranch: baseBranch }),
+    // Who takes what nobody had has nothing to read up on: the common grant is one call to the database.
+    resume: previous === null ? null : await resumePack(deps.db, repository, number),
+    url,
+  };
 }

@@ -21,28 +21,34 @@ const ADVICE: Record<FenceRefusal, string> = {
   foreign_region: "the claim is held in another region; write there",
 };
 
+/** Under whose token a write passed. */
+export interface Holder {
+  readonly owner: string;
+  readonly fence: number;
+}
+
 /** Runs a write under the record's lock, if the caller's token is admitted. */
 export async function fencedWrite<T>(
   deps: Deps,
   caller: Caller,
   target: ClaimTarget,
   token: number | null,
-  write: (trx: Trx) => Promise<T>,
+  write: (trx: Trx, holder: Holder | null) => Promise<T>,
 ): Promise<T> {
-  return inTransaction(deps.db, async (trx) => {
-    await passFence(trx, deps, caller, target, token);
-    return write(trx);
-  });
+  return inTransaction(deps.db, async (trx) => write(trx, await passFence(trx, deps, caller, target, token)));
 }
 
-/** Takes the record's lock, and throws unless the caller's token is admitted. What follows in `trx` may write. */
+/**
+ * Takes the record's lock, and throws unless the caller's token is admitted. What follows in `trx` may write. Answers
+ * the live claim under whose token it passed; null: it passed without one.
+ */
 export async function passFence(
   trx: Trx,
   deps: Deps,
   caller: Caller,
   target: ClaimTarget,
   token: number | null,
-): Promise<void> {
+): Promise<Holder | null> {
   const ref = refOf(target);
   await lockRecord(trx, ref);
   const found = await findClaim(trx, ref);
@@ -53,12 +59,13 @@ export async function passFence(
     actor: found.claim.actor,
   };
   const verdict = decideWrite(state, { token, region: deps.region, actor: caller.actor });
-  if (verdict.accepted) return;
+  if (verdict.accepted && found?.claim.live) return { owner: found.claim.owner, fence: found.claim.fence };
   const number = numberOfRef(target);
   if (token !== null && number !== null) {
     const epic = await findSubtreeClaim(trx, target.repository.id, number, token);
     if (epic !== null && admitsBelow(epic, state, { token, region: deps.region, actor: caller.actor }))
-      return;
+      return { owner: epic.owner, fence: epic.mark };
   }
+  if (verdict.accepted) return null;
   throw new Problem(verdict.code, ADVICE[verdict.code]);
 }

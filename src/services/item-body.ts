@@ -10,9 +10,11 @@ import { itemOfTarget, itemRef, recordKey } from "../domain/record-key.ts";
 import { isPhase, isPriority, tagValue } from "../domain/tags.ts";
 import type { Asker } from "../domain/why-not.ts";
 import type { Db } from "../store/database.ts";
+import { findResume } from "../store/handover.ts";
 import type { ItemView } from "../store/item-facts.ts";
 import type { Repository } from "../store/repositories.ts";
 import { printLinks } from "./record-links.ts";
+import { resumeBlock } from "./resume-pack.ts";
 
 export const defectBody = (defect: Defect) => ({ ...defect, since: defect.since.toISOString() });
 
@@ -27,6 +29,7 @@ export async function itemBody(
   const priority = tagValue(facts.tags, "priority:");
   const phase = tagValue(facts.tags, "phase:");
   const ref = itemRef(repository.id, facts.number);
+  const resume = await findResume(db, repository.id, facts.number);
   const epic = item.links.find((link) => link.relation === "partOf" && link.repositoryId === repository.id);
   return {
     key: recordKey(repository, ref.topic, ref.id),
@@ -56,7 +59,7 @@ export async function itemBody(
       poison: isPoison(item.attempts.count, facts.threshold),
       reading: item.attempts.reading,
     },
-    resume: null,
+    resume: resume && resumeBlock(resume),
     resumable: false,
     stale: item.links.some((link) => link.relation === "anchoredTo") ? null : false,
     staleLinks: [],

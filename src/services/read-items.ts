@@ -14,15 +14,16 @@ import { isPartOf } from "./ready.ts";
 
 export async function getItem(deps: Deps, repository: Repository, number: number): Promise<ItemBody> {
   const found = await findItemView(deps.db, repository.id, number, repository.settings);
-  if (!found?.item.facts.enrolled) {
-    throw new Problem(
-      "not_found",
-      `#${number} is no item of ${repository.owner}/${repository.name}: put the label ` +
-        `${repository.settings.labels.backlog} on the issue to enrol it`,
-    );
-  }
+  if (!found?.item.facts.enrolled) throw noItem(repository, number);
   return itemBody(deps.db, repository, found.item, { now: found.now, region: null });
 }
+
+export const noItem = (repository: Repository, number: number): Problem =>
+  new Problem(
+    "not_found",
+    `#${number} is no item of ${repository.owner}/${repository.name}: put the label ` +
+      `${repository.settings.labels.backlog} on the issue to enrol it`,
+  );
 
 /** Where few of many may match, few large reads beat many small ones. */
 const SIFTED_PAGE = 500;

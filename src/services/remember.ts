@@ -29,7 +29,7 @@ export interface RecordAddress {
   readonly id: string;
 }
 
-interface Change {
+interface RecordChange {
   readonly scalars: Pick<RememberRequest, "title" | "body" | "author" | "provenance" | "kind" | "expiresAt">;
   readonly addTags: readonly string[];
   readonly removeTags: readonly string[];
@@ -50,7 +50,7 @@ export async function remember(
     const repository = await repositoryForWriting(trx, deps, address.repository);
     const target: ClaimTarget = { ...address, repository };
     await passFence(trx, deps, caller, target, token);
-    const change: Change = {
+    const change: RecordChange = {
       scalars,
       addTags: tags,
       removeTags: [],
@@ -70,29 +70,35 @@ export async function update(
   token: number | null,
   request: UpdateRequest,
 ): Promise<RecordAnswer> {
+  return fencedWrite(deps, caller, target, token, (trx) => patchRecord(trx, target, request));
+}
+
+/** The patch itself, for who has passed the fence in this transaction. */
+export async function patchRecord(
+  trx: Trx,
+  target: ClaimTarget,
+  { tags, links, ...scalars }: UpdateRequest,
+): Promise<RecordAnswer> {
   const { repository } = target;
-  const { tags, links, ...scalars } = request;
-  return fencedWrite(deps, caller, target, token, async (trx) => {
-    const change: Change = {
-      scalars,
-      addTags: tags?.add ?? [],
-      removeTags: tags?.remove ?? [],
-      addLinks: await readLinks(trx, repository, links?.add ?? {}, "links.add"),
-      removeLinks: await readLinks(trx, repository, links?.remove ?? {}, "links.remove"),
-    };
-    const before = await findRecord(trx, refOf(target));
-    if (before === null && target.topic !== BACKLOG) {
-      throw new Problem("not_found", "there is no such record; PUT it to create it");
-    }
-    return write(trx, target, before, change);
-  });
+  const change: RecordChange = {
+    scalars,
+    addTags: tags?.add ?? [],
+    removeTags: tags?.remove ?? [],
+    addLinks: await readLinks(trx, repository, links?.add ?? {}, "links.add"),
+    removeLinks: await readLinks(trx, repository, links?.remove ?? {}, "links.remove"),
+  };
+  const before = await findRecord(trx, refOf(target));
+  if (before === null && target.topic !== BACKLOG) {
+    throw new Problem("not_found", "there is no such record; PUT it to create it");
+  }
+  return write(trx, target, before, change);
 }
 
 async function write(
   trx: Trx,
   target: ClaimTarget,
   before: MemoryRecord | null,
-  change: Change,
+  change: RecordChange,
 ): Promise<RecordAnswer> {
   assertSettable(target, change);
   if (before === null) assertCreatable(target);
@@ -111,7 +117,7 @@ function expired(): Problem {
 }
 
 /** Some facts have one way in: a general write is refused, naming the right call. */
-function assertSettable(target: ClaimTarget, change: Change): void {
+function assertSettable(target: ClaimTarget, change: RecordChange): void {
   const reserved = [...change.addTags, ...change.removeTags].find(isReservedTag);
   if (reserved !== undefined)
     throw new Problem("reserved", `the tag ${reserved} is not set here: ${rightCall(reserved)}`);
@@ -145,7 +151,7 @@ async function apply(
   trx: Trx,
   target: ClaimTarget,
   before: MemoryRecord | null,
-  change: Change,
+  change: RecordChange,
 ): Promise<void> {
   const ref = refOf(target);
   const { scalars } = change;

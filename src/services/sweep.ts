@@ -7,6 +7,7 @@ import { clearDeadLines } from "../store/claim-line.ts";
 import type { Trx } from "../store/database.ts";
 import { findItemView } from "../store/item-facts.ts";
 import { itemsToSweep } from "../store/items.ts";
+import { pruneAnswers } from "../store/kept-answers.ts";
 import { retryPromisedLabels } from "../store/outbox.ts";
 import { lockRecord } from "../store/records.ts";
 import { findRepositoryById, type Repository } from "../store/repositories.ts";
@@ -39,6 +40,7 @@ export async function sweep(deps: Deps): Promise<number> {
     after = last;
   }
   await clearDeadLines(deps.db);
+  await pruneAnswers(deps.db);
   const retried = await retryPromisedLabels(deps.db);
   if (parked > 0 || retried > 0) {
     deps.log.info({ parked, halfParks: retried }, "the park sweep changed something");

@@ -114,6 +114,19 @@ export async function wasGranted(db: Db, ref: RecordRef, fence: number): Promise
   return row !== undefined;
 }
 
+/** The grant of that token, if this store made it. */
+export async function findGrant(db: Db, ref: RecordRef, fence: number): Promise<{ owner: string } | null> {
+  const row = await db
+    .selectFrom("claim_grant")
+    .select("owner")
+    .where("repository_id", "=", ref.repositoryId)
+    .where("topic", "=", ref.topic)
+    .where("id", "=", ref.id)
+    .where("fence", "=", fence)
+    .executeTakeFirst();
+  return row ?? null;
+}
+
 /** Counts a claim marker, once per fence however often it is seen. */
 export async function countMarker(
   trx: Trx,
@@ -175,8 +188,8 @@ export async function listGrants(db: Db, ref: RecordRef, below: number, limit: n
 
 /** The live subtree claim above an item that this token was granted for, or null. */
 export async function findSubtreeClaim(db: Db, repositoryId: number, number: number, fence: number) {
-  const { rows } = await sql<{ mark: number; live: boolean; region: string; actor: string }>`
-    select c.fence as mark, c.live, c.region, c.actor
+  const { rows } = await sql<{ mark: number; live: boolean; region: string; actor: string; owner: string }>`
+    select c.fence as mark, c.live, c.region, c.actor, c.owner
     from item i join claim c on c.repository_id = i.repository_id and c.topic = 'backlog'
       and c.id = any (select 'issue-' || x from unnest(i.ancestors) x)
     where i.repository_id = ${repositoryId} and i.number = ${number} and c.scope = 'subtree' and c.live

@@ -186,11 +186,12 @@ export async function closeIncidents(
     .execute();
 }
 
-/** Items of the pull request by its tag `pr:<n>`. */
+/** Items that record the pull request: by their tag `pr:<n>`, or in their resume block (protocol 8). */
 export async function itemsRecordingPull(db: Db, repositoryId: number, pull: number): Promise<number[]> {
   const { rows } = await sql<{ number: number }>`
     select substr(id, 7)::int as number from record
-    where repository_id = ${repositoryId} and topic = 'backlog' and tags @> array[${`pr:${pull}`}]`.execute(
+    where repository_id = ${repositoryId} and topic = 'backlog' and tags @> array[${`pr:${pull}`}]
+    union select number from resume_block where repository_id = ${repositoryId} and pull_number = ${pull}`.execute(
     db,
   );
   return rows.map((row) => row.number);

@@ -197,6 +197,38 @@ export interface ClaimWaiterTable {
   queued_at: Defaulted<Date>;
 }
 
+export interface ResumeBlockTable {
+  repository_id: number;
+  number: number;
+  branch: string | null;
+  pull_number: number | null;
+  sha: string | null;
+  note: string | null;
+  fence: number;
+  owner: string;
+  written_at: Defaulted<Date>;
+}
+
+export interface ChangedPathTable {
+  repository_id: number;
+  number: number;
+  path: string;
+  seen_at: Defaulted<Date>;
+}
+
+export interface KeptAnswerTable {
+  actor: string;
+  key: string;
+  fingerprint: string;
+  status: number;
+  body: string;
+  repository_id: number | null;
+  topic: string | null;
+  id: string | null;
+  fence: number | null;
+  kept_until: Timestamp;
+}
+
 export interface Tables extends MirrorTables {
   replica: ReplicaTable;
   claim_waiter: ClaimWaiterTable;
@@ -211,4 +243,7 @@ export interface Tables extends MirrorTables {
   claim_grant: ClaimGrantTable;
   claim_marker: ClaimMarkerTable;
   outbox: OutboxTable;
+  resume_block: ResumeBlockTable;
+  changed_path: ChangedPathTable;
+  kept_answer: KeptAnswerTable;
 }

@@ -52,10 +52,12 @@ export interface ClaimRefusedRow {
   readonly ticket?: number;
 }
 
+export type ClaimRow = ClaimGrantedRow | ClaimRefusedRow;
+
 /** Takes a claim, refuses it, or puts the caller into the line. */
-export async function takeClaim(db: Db, call: ClaimCall): Promise<ClaimGrantedRow | ClaimRefusedRow> {
+export async function takeClaim(db: Db, call: ClaimCall): Promise<ClaimRow> {
   const { ref } = call;
-  const { rows } = await sql<{ answer: ClaimGrantedRow | ClaimRefusedRow }>`
+  const { rows } = await sql<{ answer: ClaimRow }>`
     select take_claim(${ref.repositoryId}, ${ref.topic}, ${ref.id}, ${call.owner}, ${call.actor}, ${call.region},
       ${call.deploymentRegion}, ${call.leaseSeconds}, ${call.scope}, ${call.takeover}, ${call.wait}, ${call.ticket},
       ${call.replica}, ${call.markAfterSeconds}) as answer`.execute(db);

@@ -117,9 +117,10 @@ export class World {
   }
 
   /** A second process on the same database. */
-  async secondReplica(): Promise<{ api: ApiClient; stop(): Promise<void> }> {
+  async secondReplica(): Promise<{ api: ApiClient; address: string; stop(): Promise<void> }> {
     const app = await launch(this.#config, this.logged);
-    return { api: new ApiClient(app.address, ADMIN_TOKEN, "acme/widgets"), stop: () => app.stop() };
+    const { address } = app;
+    return { api: new ApiClient(address, ADMIN_TOKEN, "acme/widgets"), address, stop: () => app.stop() };
   }
 
   /** The program ends, and starts again on the same database and at the same address. */

@@ -24,8 +24,11 @@ import { release } from "../../services/release.ts";
 import { renew } from "../../services/renew.ts";
 import { repositoryByName } from "../../services/repository-by-name.ts";
 import { deliveryOf } from "./delivery.ts";
+import { keyed, onceOf } from "./once-of.ts";
 import {
   ItemParams,
+  KeyHeaders,
+  keyRefusals,
   RecordParams,
   RepoParams,
   type Routes,
@@ -60,13 +63,14 @@ export function claimRoutes(app: Routes, deps: Deps): void {
         summary: "Claim the best ready item",
         tags: ["Claims"],
         params: RepoParams,
+        headers: KeyHeaders,
         body: ClaimNextRequest,
-        response: { 200: ClaimNextAnswer, ...refusals },
+        response: { 200: ClaimNextAnswer, ...keyRefusals },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const repository = await repositoryByName(deps, repositoryName(request.params));
-      return claimNext(deps, request.caller, repository, request.body);
+      return claimNext(deps, request.caller, repository, request.body, onceOf(deps, request, reply));
     },
   );
   for (const { path, params, tag } of ADDRESSES) {
@@ -79,12 +83,20 @@ export function claimRoutes(app: Routes, deps: Deps): void {
           summary: "Take a claim; losing is an answer",
           tags,
           params,
+          headers: KeyHeaders,
           body: ClaimRequest,
-          response: { 200: ClaimAnswer, ...refusals },
+          response: { 200: ClaimAnswer, ...keyRefusals },
         },
       },
       async (request, reply) =>
-        claim(deps, request.caller, await targetOf(request.params), request.body, deliveryOf(reply)),
+        claim(
+          deps,
+          request.caller,
+          await targetOf(request.params),
+          request.body,
+          deliveryOf(reply),
+          onceOf(deps, request, reply),
+        ),
     );
     app.post(
       `${path}/renew`,
@@ -93,12 +105,20 @@ export function claimRoutes(app: Routes, deps: Deps): void {
           summary: "Move the lease's end",
           tags,
           params,
+          headers: KeyHeaders,
           body: RenewRequest,
-          response: { 200: RenewAnswer, ...refusals },
+          response: { 200: RenewAnswer, ...keyRefusals },
         },
       },
-      async (request) => {
-        return renew(deps, request.caller, await targetOf(request.params), request.body);
+      async (request, reply) => {
+        const target = await targetOf(request.params);
+        return keyed(
+          deps,
+          request,
+          reply,
+          (inside) => renew(inside, request.caller, target, request.body),
+          (answer) => (answer.granted ? { status: 200, answer } : null),
+        );
       },
     );
     app.post(
@@ -108,12 +128,20 @@ export function claimRoutes(app: Routes, deps: Deps): void {
           summary: "Give the claim back",
           tags,
           params,
+          headers: KeyHeaders,
           body: ReleaseRequest,
-          response: { 200: ReleaseAnswer, ...refusals },
+          response: { 200: ReleaseAnswer, ...keyRefusals },
         },
       },
-      async (request) => {
-        return release(deps, request.caller, await targetOf(request.params), request.body);
+      async (request, reply) => {
+        const target = await targetOf(request.params);
+        return keyed(
+          deps,
+          request,
+          reply,
+          (inside) => release(inside, request.caller, target, request.body),
+          (answer) => (answer.released ? { status: 200, answer } : null),
+        );
       },
     );
     app.get(

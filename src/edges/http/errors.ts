@@ -6,6 +6,8 @@ import type { Logger } from "pino";
 import { SETTABLE } from "../../contract/memory.ts";
 import { type FieldError, Problem, problemBody } from "../../contract/problem.ts";
 
+import { Replayed } from "../../services/once.ts";
+
 const TYPE = "application/problem+json; charset=utf-8";
 
 export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {
@@ -34,12 +36,22 @@ export function answerError(
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
+  if (error instanceof Replayed) return sendAgain(reply, error);
   const problem = problemOf(error, request);
   if (problem.status >= 500) {
     log.error({ err: error, method: request.method, route: request.routeOptions.url }, "a request failed");
   }
   return sendProblem(reply, problem);
 }
+
+/** The first answer once more: as text, for it must be the same to the byte. */
+const sendAgain = (reply: FastifyReply, { status, body }: Replayed): FastifyReply =>
+  reply
+    .status(status)
+    .header("content-type", "application/json; charset=utf-8")
+    .header("idempotency-replayed", "true")
+    .serializer((text: unknown) => text as string)
+    .send(body);
 
 function problemOf(error: unknown, request: FastifyRequest): Problem {
   if (error instanceof Problem) return error;

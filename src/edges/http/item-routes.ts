@@ -1,11 +1,30 @@
 /** Reading the backlog. */
 
-import { ItemBody, ItemsAnswer, ItemsQuery, ReadyAnswer, ReadyQuery } from "../../contract/items.ts";
+import {
+  ItemBody,
+  ItemPatch,
+  ItemsAnswer,
+  ItemsQuery,
+  ReadyAnswer,
+  ReadyQuery,
+} from "../../contract/items.ts";
+import { BACKLOG, itemId } from "../../domain/record-key.ts";
 import type { Deps } from "../../services/deps.ts";
+import { keepingLate } from "../../services/late-results.ts";
 import { getItem, listItems } from "../../services/read-items.ts";
 import { ready } from "../../services/ready.ts";
 import { repositoryByName } from "../../services/repository-by-name.ts";
-import { ItemParams, RepoParams, type Routes, refusals, repositoryName } from "./route-schemas.ts";
+import { updateItem } from "../../services/update-item.ts";
+import { keyed } from "./once-of.ts";
+import {
+  FenceHeaders,
+  fenceRefusals,
+  ItemParams,
+  RepoParams,
+  type Routes,
+  refusals,
+  repositoryName,
+} from "./route-schemas.ts";
 
 const tags = ["Backlog"];
 
@@ -53,6 +72,29 @@ export function itemRoutes(app: Routes, deps: Deps): void {
     async (request) => {
       const repository = await repositoryByName(deps, repositoryName(request.params));
       return getItem(deps, repository, request.params.number);
+    },
+  );
+  app.patch(
+    "/api/v1/repos/:owner/:repo/items/:number",
+    {
+      schema: {
+        summary: "Change an item's tags and links, and under a claim its resume block",
+        tags,
+        params: ItemParams,
+        headers: FenceHeaders,
+        body: ItemPatch,
+        response: { 200: ItemBody, ...fenceRefusals },
+      },
+    },
+    async (request, reply) => {
+      const { number } = request.params;
+      const name = repositoryName(request.params);
+      const at = { repository: await repositoryByName(deps, name), number };
+      const token = request.headers["fencing-token"] ?? null;
+      const late = { repository: name, topic: BACKLOG, id: itemId(number), token, request: request.body };
+      return keepingLate(deps, request.caller, late, () =>
+        keyed(deps, request, reply, (inside) => updateItem(inside, request.caller, at, token, request.body)),
+      );
     },
   );
 }

@@ -12,9 +12,11 @@ import {
 import type { ClaimTarget } from "../../services/claim.ts";
 import type { Deps } from "../../services/deps.ts";
 import { forget } from "../../services/forget.ts";
+import { keepingLate } from "../../services/late-results.ts";
 import { recall } from "../../services/recall.ts";
 import { remember, update } from "../../services/remember.ts";
 import { repositoryByName } from "../../services/repository-by-name.ts";
+import { keyed } from "./once-of.ts";
 import {
   FenceHeaders,
   fenceRefusals,
@@ -66,7 +68,16 @@ export function memoryRoutes(app: Routes, deps: Deps): void {
       const { topic, id } = request.params;
       const address = { repository: repositoryName(request.params), topic, id };
       const token = request.headers["fencing-token"] ?? null;
-      const { record, created } = await remember(deps, request.caller, address, token, request.body);
+      const late = { ...address, token, request: request.body };
+      const { record, created } = await keepingLate(deps, request.caller, late, () =>
+        keyed(
+          deps,
+          request,
+          reply,
+          (inside) => remember(inside, request.caller, address, token, request.body),
+          (written) => ({ status: written.created ? 201 : 200, answer: written.record }),
+        ),
+      );
       return reply.status(created ? 201 : 200).send(record);
     },
   );
@@ -82,9 +93,14 @@ export function memoryRoutes(app: Routes, deps: Deps): void {
         response: { 200: RecordAnswer, ...fenceRefusals },
       },
     },
-    async (request) => {
+    async (request, reply) => {
+      const { topic, id } = request.params;
       const token = request.headers["fencing-token"] ?? null;
-      return update(deps, request.caller, await targetOf(request.params), token, request.body);
+      const late = { repository: repositoryName(request.params), topic, id, token, request: request.body };
+      const target = await targetOf(request.params);
+      return keepingLate(deps, request.caller, late, () =>
+        keyed(deps, request, reply, (inside) => update(inside, request.caller, target, token, request.body)),
+      );
     },
   );
   app.delete(
@@ -99,15 +115,11 @@ export function memoryRoutes(app: Routes, deps: Deps): void {
         response: { 200: ForgetAnswer, ...fenceRefusals },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const token = request.headers["fencing-token"] ?? null;
-      return forget(
-        deps,
-        request.caller,
-        await targetOf(request.params),
-        token,
-        request.query.lapseSeconds ?? null,
-      );
+      const target = await targetOf(request.params);
+      const lapse = request.query.lapseSeconds ?? null;
+      return keyed(deps, request, reply, (inside) => forget(inside, request.caller, target, token, lapse));
     },
   );
 }

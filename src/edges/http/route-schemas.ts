@@ -32,8 +32,16 @@ export const ItemParams = RepoParams.extend({
 
 export const RecordParams = RepoParams.extend({ topic: Topic, id: RecordId });
 
+/** Every write takes a key under which it happens once. */
+export const KeyHeaders = z.object({
+  "idempotency-key": z
+    .guid({ error: "Idempotency-Key is a UUID, a new one for each request" })
+    .optional()
+    .meta({ description: "For 24 hours the first success is answered again, and nothing is done twice" }),
+});
+
 /** The token travels in a header on every write but the claim calls themselves. */
-export const FenceHeaders = z.object({
+export const FenceHeaders = KeyHeaders.extend({
   "fencing-token": z
     .string()
     .regex(/^[1-9][0-9]{0,15}$/, { error: "Fencing-Token is a whole number, as the grant answered it" })
@@ -55,9 +63,15 @@ export const refusals = {
   404: problem("Not found"),
 };
 
+/** And those of writes that take an idempotency key. */
+export const keyRefusals = {
+  ...refusals,
+  422: problem("The idempotency key was used for another request"),
+};
+
 /** And those of writes under the fence. */
 export const fenceRefusals = {
-  ...refusals,
+  ...keyRefusals,
   409: problem("Refused by the fence, or an edge that would starve an item"),
 };
 

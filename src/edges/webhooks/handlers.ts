@@ -17,12 +17,12 @@ import { cleanJson } from "../../domain/clean-text.ts";
 import { applyComment } from "../../services/apply-comment.ts";
 import { applyIssueEvent } from "../../services/apply-issue-event.ts";
 import { applyPullRequest, applyReview } from "../../services/apply-pull.ts";
+import { applyPush } from "../../services/apply-push.ts";
 import {
   applyCheckSuite,
   applyInstallation,
   applyInstallationRepositories,
   applyLabel,
-  applyPush,
   applyRepository,
 } from "../../services/apply-repository-events.ts";
 import type { Deps } from "../../services/deps.ts";

@@ -10,7 +10,7 @@ export interface Wanted {
   readonly field?: string;
 }
 
-const SHAPE = ["type", "title", "status", "detail", "code", "retryAfterMs", "errors"];
+const SHAPE = ["type", "title", "status", "detail", "code", "retryAfterMs", "lateResult", "errors"];
 
 export function expectProblem(answer: Answer, { status, code, field }: Wanted): void {
   expect({ status: answer.status, code: answer.body?.code }).toEqual({ status, code });

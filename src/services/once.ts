@@ -1,0 +1,94 @@
+/** A write asked for twice under one idempotency key happens once (api.md, "Errors"). */
+
+import { Problem } from "../contract/problem.ts";
+import { inTransaction } from "../store/database.ts";
+import {
+  type AnsweredGrant,
+  type AnswerKey,
+  findAnswer,
+  type KeptAnswer,
+  keepAnswer,
+  lockAnswer,
+} from "../store/kept-answers.ts";
+import type { Deps, Wake } from "./deps.ts";
+
+/** Thrown in place of doing it again: the answer of the first time, byte for byte. */
+export class Replayed extends Error {
+  readonly status: number;
+  readonly body: string;
+
+  constructor(status: number, body: string) {
+    super("answered from what was kept");
+    this.name = "Replayed";
+    this.status = status;
+    this.body = body;
+  }
+}
+
+export interface Outcome<T> {
+  readonly result: T;
+  /** Null: a refusal, which is not kept. */
+  readonly kept: {
+    readonly status: number;
+    readonly answer: unknown;
+    readonly grant: AnsweredGrant | null;
+  } | null;
+}
+
+export class Once {
+  readonly #deps: Deps;
+  readonly #key: AnswerKey;
+  readonly #print: (status: number, answer: unknown) => string;
+
+  /** `print` turns an answer into the text that is sent. */
+  constructor(deps: Deps, key: AnswerKey, print: (status: number, answer: unknown) => string) {
+    this.#deps = deps;
+    this.#key = key;
+    this.#print = print;
+  }
+
+  /**
+   * Runs `work` in a transaction, in which its answer is kept. `work` gets the dependencies to use there: what it
+   * wakes is woken after the commit. Throws `Replayed` when the key has its answer, and `idempotency_mismatch`.
+   */
+  async run<T>(work: (deps: Deps) => Promise<Outcome<T>>): Promise<T> {
+    const woken = new Set<keyof Wake>();
+    const result = await inTransaction(this.#deps.db, async (trx) => {
+      await lockAnswer(trx, this.#key);
+      const kept = await findAnswer(trx, this.#key);
+      if (kept) throw this.#again(kept);
+      const wake = {
+        ...this.#deps.wake,
+        inbox: () => void woken.add("inbox"),
+        outbox: () => void woken.add("outbox"),
+      };
+      const outcome = await work({ ...this.#deps, db: trx, wake });
+      if (outcome.kept) {
+        const { status, answer, grant } = outcome.kept;
+        await keepAnswer(trx, this.#key, { status, body: this.#print(status, answer), grant });
+      }
+      return outcome.result;
+    });
+    if (woken.has("inbox")) this.#deps.wake.inbox();
+    if (woken.has("outbox")) this.#deps.wake.outbox();
+    return result;
+  }
+
+  /** Throws if the key has its answer already. */
+  async assertNew(): Promise<void> {
+    const kept = await findAnswer(this.#deps.db, this.#key);
+    if (kept) throw this.#again(kept);
+  }
+
+  #again(kept: KeptAnswer): Error {
+    if (kept.fingerprint !== this.#key.fingerprint) {
+      return new Problem(
+        "idempotency_mismatch",
+        "this Idempotency-Key was sent with another request within the last 24 hours; use a new UUID for each request",
+      );
+    }
+    if (kept.current) return new Replayed(kept.status, kept.body);
+    const { key } = JSON.parse(kept.body) as { key: string };
+    return new Replayed(200, JSON.stringify({ granted: false, key, reason: "superseded", blockers: [] }));
+  }
+}

@@ -1,0 +1,58 @@
+/** What a grant hands over of the work done so far (protocol 2 and 4). */
+
+import type { ResumeBlock, ResumePack } from "../contract/handover.ts";
+import { isOwnPull } from "../domain/own-pull.ts";
+import { checksOf } from "../domain/pull-checks.ts";
+import { itemRef } from "../domain/record-key.ts";
+import { tagValues } from "../domain/tags.ts";
+import type { Db } from "../store/database.ts";
+import { findHandover, type PullOfItem, type ResumeRow } from "../store/handover.ts";
+import { findRecord } from "../store/records.ts";
+import type { Repository } from "../store/repositories.ts";
+
+/** Null: nothing is known of any work on the item. */
+export async function resumePack(db: Db, repository: Repository, number: number): Promise<ResumePack | null> {
+  const [{ resume, paths, morePaths, pulls }, record] = await Promise.all([
+    findHandover(db, repository.id, number),
+    findRecord(db, itemRef(repository.id, number)),
+  ]);
+  const recorded = tagValues(record?.tags ?? [], "pr:").map(Number);
+  if (resume?.pullNumber) recorded.push(resume.pullNumber);
+  const own = pulls.find((pull) => isOwnPull(pull, { repositoryId: repository.id, number, recorded }));
+  if (!resume && !own && paths.length === 0) return null;
+  const block = resume && resumeBlock(resume);
+  return {
+    lastLocation: block?.lastLocation ?? null,
+    resumeNote: block?.resumeNote ?? null,
+    writtenAt: block?.writtenAt ?? null,
+    owner: block?.owner ?? null,
+    fencingToken: block?.fencingToken ?? null,
+    pullRequest: own ? pullBody(own) : null,
+    changedPaths: [...paths],
+    changedPathsTruncated: morePaths,
+  };
+}
+
+/** The block as callers see it. */
+export function resumeBlock(row: ResumeRow): ResumeBlock {
+  const { branch, pullNumber, sha } = row;
+  const isSomewhere = branch !== null || pullNumber !== null || sha !== null;
+  return {
+    lastLocation: isSomewhere ? { branch, pullRequest: pullNumber, sha } : null,
+    resumeNote: row.note,
+    writtenAt: row.writtenAt.toISOString(),
+    owner: row.owner,
+    fencingToken: row.fence,
+  };
+}
+
+const pullBody = (pull: PullOfItem) => ({
+  number: pull.number,
+  url: pull.url,
+  title: pull.title,
+  draft: pull.draft,
+  baseBranch: pull.base,
+  branch: pull.headRef,
+  sha: pull.headSha,
+  checks: checksOf(pull.checks),
+});

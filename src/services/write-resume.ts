@@ -1,0 +1,34 @@
+/** Writes the resume block: only under a live claim's token, and only on items (protocol 2). */
+
+import type { ResumeWrite } from "../contract/handover.ts";
+import { Problem } from "../contract/problem.ts";
+import type { Trx } from "../store/database.ts";
+import { saveResume } from "../store/handover.ts";
+import type { Holder } from "./fenced-write.ts";
+import type { ItemAt } from "./item-changes.ts";
+
+/** `holder`: under whose token this transaction passed the fence. Throws `claim_required` when under none. */
+export async function writeResume(
+  trx: Trx,
+  { repository, number }: ItemAt,
+  holder: Holder | null,
+  resume: ResumeWrite,
+): Promise<void> {
+  if (holder === null) {
+    throw new Problem(
+      "claim_required",
+      "a resume block is written only by the item's holder: claim the item and send the Fencing-Token",
+    );
+  }
+  const { lastLocation, resumeNote } = resume;
+  const location = {
+    branch: lastLocation?.branch ?? null,
+    pullNumber: lastLocation?.pullRequest ?? null,
+    sha: lastLocation?.sha ?? null,
+  };
+  await saveResume(trx, repository.id, number, {
+    location: lastLocation === undefined ? undefined : location,
+    note: resumeNote,
+    ...holder,
+  });
+}

@@ -1,0 +1,167 @@
+/** What one worker leaves for the next (protocol 2, "Resume block"): where the work lies, and what it touched. */
+
+import { sql } from "kysely";
+import type { CheckSuiteFacts } from "../domain/pull-checks.ts";
+import { dbNow } from "./clock.ts";
+import type { Db, Trx } from "./database.ts";
+
+export interface ResumeRow {
+  readonly branch: string | null;
+  readonly pullNumber: number | null;
+  readonly sha: string | null;
+  readonly note: string | null;
+  readonly fence: number;
+  readonly owner: string;
+  readonly writtenAt: Date;
+}
+
+/** The parts that are written; what is not named stays. */
+export interface ResumeChange {
+  readonly location?: { branch: string | null; pullNumber: number | null; sha: string | null } | undefined;
+  readonly note?: string | null | undefined;
+  readonly fence: number;
+  readonly owner: string;
+}
+
+export async function findResume(db: Db, repositoryId: number, number: number): Promise<ResumeRow | null> {
+  const row = await db
+    .selectFrom("resume_block")
+    .selectAll()
+    .where("repository_id", "=", repositoryId)
+    .where("number", "=", number)
+    .executeTakeFirst();
+  if (!row) return null;
+  return {
+    branch: row.branch,
+    pullNumber: row.pull_number,
+    sha: row.sha,
+    note: row.note,
+    fence: row.fence,
+    owner: row.owner,
+    writtenAt: row.written_at,
+  };
+}
+
+/** Callers hold the record's lock, and have checked the token. */
+export async function saveResume(
+  trx: Trx,
+  repositoryId: number,
+  number: number,
+  change: ResumeChange,
+): Promise<void> {
+  const { location, note, fence, owner } = change;
+  const facts = {
+    ...(location === undefined
+      ? {}
+      : { branch: location.branch, pull_number: location.pullNumber, sha: location.sha }),
+    ...(note === undefined ? {} : { note }),
+    fence,
+    owner,
+    written_at: dbNow,
+  };
+  await trx
+    .insertInto("resume_block")
+    .values({ repository_id: repositoryId, number, ...facts })
+    .onConflict((conflict) => conflict.columns(["repository_id", "number"]).doUpdateSet(facts))
+    .execute();
+}
+
+/** Items whose resume block names the branch as the place of their work. */
+export async function itemsAtBranch(db: Db, repositoryId: number, branch: string): Promise<number[]> {
+  const rows = await db
+    .selectFrom("resume_block")
+    .select("number")
+    .where("repository_id", "=", repositoryId)
+    .where("branch", "=", branch)
+    .execute();
+  return rows.map((row) => row.number);
+}
+
+/** More than these say only that much was touched. */
+const MOST_PATHS = 300;
+
+/** Adds what a push changed to what is known of the item's work; `afresh`: the branch was made or rewritten. */
+export async function addChangedPaths(
+  trx: Trx,
+  repositoryId: number,
+  number: number,
+  paths: readonly string[],
+  afresh: boolean,
+): Promise<void> {
+  if (afresh) {
+    await trx
+      .deleteFrom("changed_path")
+      .where("repository_id", "=", repositoryId)
+      .where("number", "=", number)
+      .execute();
+  }
+  if (paths.length === 0) return;
+  await sql`
+    insert into changed_path (repository_id, number, path)
+    select ${repositoryId}, ${number}, p from unnest(${[...paths]}::text[]) p
+    limit greatest(0, ${MOST_PATHS + 1} - (select count(*) from changed_path
+      where repository_id = ${repositoryId} and number = ${number}))
+    on conflict do nothing`.execute(trx);
+}
+
+export interface PullOfItem {
+  readonly number: number;
+  readonly url: string;
+  readonly title: string;
+  readonly draft: boolean;
+  readonly base: string | null;
+  readonly headRef: string | null;
+  readonly headSha: string | null;
+  readonly headRepositoryId: number | null;
+  readonly authorAssociation: string | null;
+  readonly closes: readonly number[];
+  readonly checks: readonly CheckSuiteFacts[];
+}
+
+export interface Handover {
+  readonly resume: ResumeRow | null;
+  readonly paths: readonly string[];
+  /** There were more than `paths` names. */
+  readonly morePaths: boolean;
+  /** Open pull requests that may be the item's own, the one that changed last first. */
+  readonly pulls: readonly PullOfItem[];
+}
+
+/** Everything known of work already done on an item. */
+export async function findHandover(db: Db, repositoryId: number, number: number): Promise<Handover> {
+  const [resume, paths, pulls] = await Promise.all([
+    findResume(db, repositoryId, number),
+    db
+      .selectFrom("changed_path")
+      .select("path")
+      .where("repository_id", "=", repositoryId)
+      .where("number", "=", number)
+      .orderBy("path")
+      .limit(MOST_PATHS + 1)
+      .execute(),
+    sql<PullOfItem>`
+      select p.number, p.html_url as url, p.title, p.draft, p.base_ref as base, p.head_ref as "headRef",
+        p.head_sha as "headSha", p.head_repository_id as "headRepositoryId",
+        p.author_association as "authorAssociation",
+        array(select c.issue_number from pull_request_closes c
+          where c.repository_id = p.repository_id and c.pull_number = p.number) as closes,
+        (select coalesce(jsonb_agg(jsonb_build_object('status', s.status, 'conclusion', s.conclusion)), '[]')
+          from check_suite s where s.repository_id = p.repository_id and s.head_sha = p.head_sha) as checks
+      from pull_request p
+      where p.repository_id = ${repositoryId} and p.state = 'open' and (
+        p.number in (select c.pull_number from pull_request_closes c
+          where c.repository_id = ${repositoryId} and c.issue_number = ${number})
+        or p.number in (select b.pull_number from resume_block b
+          where b.repository_id = ${repositoryId} and b.number = ${number})
+        or 'pr:' || p.number in (select unnest(r.tags) from record r
+          where r.repository_id = ${repositoryId} and r.topic = 'backlog' and r.id = ${`issue-${number}`})
+        or p.head_ref like ${`%issue-${number}`})
+      order by p.updated_at desc, p.number desc`.execute(db),
+  ]);
+  return {
+    resume,
+    paths: paths.slice(0, MOST_PATHS).map(({ path }) => path),
+    morePaths: paths.length > MOST_PATHS,
+    pulls: pulls.rows,
+  };
+}

@@ -1,0 +1,56 @@
+import { describe, expect, it } from "vitest";
+import { isOwnPull, type OpenPull } from "../../src/domain/own-pull.ts";
+
+const HERE = 10;
+const FORK = 77;
+const pull = (change: Partial<OpenPull>): OpenPull => ({
+  number: 12,
+  headRef: "some-branch",
+  headRepositoryId: HERE,
+  authorAssociation: "NONE",
+  closes: [],
+  ...change,
+});
+const owns = (change: Partial<OpenPull>, recorded: number[] = []) =>
+  isOwnPull(pull(change), { repositoryId: HERE, number: 7, recorded });
+
+describe("isOwnPull", () => {
+  it.each<[string, boolean, Partial<OpenPull>, number[]?]>([
+    ["a branch of this repository that names the item", true, { closes: [7] }],
+    ["a branch of this repository that names another", false, { closes: [8] }],
+    ["the item's working branch", true, { headRef: "feat/issue-7" }],
+    ["the item's working branch under an epic", true, { headRef: "feat/epic/parser-issue-7" }],
+    ["another item's working branch", false, { headRef: "feat/issue-70" }],
+    ["any branch, if the record names the pull request", true, {}, [12]],
+    ["any branch, if the record names another", false, {}, [13]],
+    ["a stranger's fork that names the item", false, { headRepositoryId: FORK, closes: [7] }],
+    [
+      "a stranger's fork with the working branch's name",
+      false,
+      { headRepositoryId: FORK, headRef: "feat/issue-7" },
+    ],
+    ["a stranger's fork that the record names", false, { headRepositoryId: FORK }, [12]],
+    ["a fork that is gone", false, { headRepositoryId: null, closes: [7] }],
+    [
+      "a collaborator's fork that names the item",
+      true,
+      { headRepositoryId: FORK, authorAssociation: "COLLABORATOR", closes: [7] },
+    ],
+    [
+      "a member's fork that the record names",
+      true,
+      { headRepositoryId: FORK, authorAssociation: "MEMBER" },
+      [12],
+    ],
+    [
+      "a collaborator's fork with the working branch's name only",
+      false,
+      { headRepositoryId: FORK, authorAssociation: "COLLABORATOR", headRef: "feat/issue-7" },
+    ],
+    [
+      "a contributor's fork",
+      false,
+      { headRepositoryId: FORK, authorAssociation: "CONTRIBUTOR", closes: [7] },
+    ],
+  ])("%s: %s", (_, wanted, change, recorded) => expect(owns(change, recorded)).toBe(wanted));
+});
