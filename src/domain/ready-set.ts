@@ -129,6 +129,7 @@ function moves(reason: ReadyReason, item: ItemFacts, moving: ReadonlySet<number>
     case "grouping":
       return moving.size > 0; // moves with its parts, each of which is judged itself; never alone
     case "blocked":
+      if (item.hold !== null) return false; // nobody but who lifts the hold moves it
       // Of a blocker in another repository nobody here knows whether it moves.
       return item.blockers.filter(isOpen).every(({ number }) => number !== null && moving.has(number));
     default:

@@ -12,14 +12,13 @@ import {
   transitionsOf,
 } from "../domain/issue-transitions.ts";
 import { type IssueDelta, type IssueSnapshot, mergeIssue } from "../domain/mirror-merge.ts";
-import { itemRef } from "../domain/record-key.ts";
 import type { RepositorySettings } from "../domain/settings.ts";
 import { hasLabel, sameLabel } from "../domain/tags.ts";
 import type { Client } from "../github/connection.ts";
 import { type RepoAddress, readIssueEvents } from "../github/reads.ts";
 import { issueSnapshot } from "../github/snapshots.ts";
+import { lockItem } from "../store/item-lock.ts";
 import { findIssue, lockIssue, markGone, saveIssue } from "../store/mirror.ts";
-import { lockRecord } from "../store/records.ts";
 import type { Repository } from "../store/repositories.ts";
 import { askHuman, labelActs, loginOf, senderOf } from "./ask-actor.ts";
 import { type ClosingMerge, closingMerge } from "./closing-merge.ts";
@@ -58,7 +57,7 @@ export async function applyIssueEvent(deps: Deps, seq: number, payload: Payload)
   });
 
   await settleDelivery(deps, seq, async (trx) => {
-    await lockRecord(trx, itemRef(repository.id, number));
+    await lockItem(trx, repository.id, number);
     const stored = await lockIssue(trx, repository.id, number);
     if (stored?.gone) return;
     const change = mergeIssue(stored?.issue ?? null, incoming, asked.delta);

@@ -9,7 +9,7 @@ import { hasLabel, sameLabel } from "../domain/tags.ts";
 import type { Client } from "../github/connection.ts";
 import { barOf, failureOf, isAbsent } from "../github/failure.ts";
 import { hasOwnComment } from "../github/reads.ts";
-import { addLabel, closeIssue, createLabel, postComment } from "../github/writes.ts";
+import { addLabel, closeIssue, createLabel, postComment, reopenIssue } from "../github/writes.ts";
 import { findItem } from "../store/items.ts";
 import { findIssue, noteLabel } from "../store/mirror.ts";
 import {
@@ -76,6 +76,11 @@ async function isWanted(deps: Deps, repository: Repository, row: OutboxRow): Pro
   if (issueNumber === null) return true;
   const mirrored = await findIssue(deps.db, repository.id, issueNumber);
   if (mirrored?.gone) return false;
+  // What ended since is not opened again, and what came back is not closed.
+  if (effect.kind === "reopen_issue" || effect.kind === "close_issue") {
+    const item = await findItem(deps.db, repository.id, issueNumber);
+    return (item?.state === "complete" || item?.state === "cancelled") === (effect.kind === "close_issue");
+  }
   if (effect.kind !== "add_label") return true;
   if (hasLabel(mirrored?.issue.labels ?? [], effect.label)) return false;
   const item = await findItem(deps.db, repository.id, issueNumber);
@@ -95,6 +100,8 @@ async function perform(deps: Deps, client: Client, repository: Repository, row: 
       return noteLabel(deps.db, repository.id, numberOf(row), effect.label);
     case "close_issue":
       return closeIssue(client, repository, numberOf(row), effect.reason);
+    case "reopen_issue":
+      return reopenIssue(client, repository, numberOf(row));
     case "comment":
     case "claim_marker": {
       const body = effect.kind === "comment" ? effect.body : markerText(effect);

@@ -3,7 +3,8 @@
 import type { ReadyAnswer, ReadyQuery } from "../contract/items.ts";
 import { readySet } from "../domain/ready-set.ts";
 import { itemOfTarget } from "../domain/record-key.ts";
-import { type ItemView, openItems } from "../store/item-facts.ts";
+import { openItems } from "../store/item-facts.ts";
+import type { ItemView } from "../store/item-view.ts";
 import type { Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 import { defectBody, itemBody, reasonBody } from "./item-body.ts";

@@ -12,6 +12,9 @@ export interface ItemRow {
   readonly admissionAt: Date;
   readonly state: ItemState;
   readonly stateEventAt: Date | null;
+  /** The epic that this item integrates. */
+  readonly integrates: number | null;
+  readonly onHold: boolean;
 }
 
 /** Whether the item was parked when it ended. */
@@ -25,7 +28,16 @@ export async function wasParked(db: Db, repositoryId: number, number: number): P
   return row?.was_parked ?? false;
 }
 
-const COLUMNS = ["number", "enrolled", "admitted", "admission_at", "state", "state_event_at"] as const;
+const COLUMNS = [
+  "number",
+  "enrolled",
+  "admitted",
+  "admission_at",
+  "state",
+  "state_event_at",
+  "integrates",
+  "hold_at",
+] as const;
 
 /** The item's own row, or null when the issue is no item. */
 export async function findItem(db: Db, repositoryId: number, number: number): Promise<ItemRow | null> {
@@ -43,6 +55,8 @@ export async function findItem(db: Db, repositoryId: number, number: number): Pr
     admissionAt: row.admission_at,
     state: row.state,
     stateEventAt: row.state_event_at,
+    integrates: row.integrates,
+    onHold: row.hold_at !== null,
   };
 }
 
@@ -131,6 +145,10 @@ export async function setState(
       park_reason: change.parkReason ?? null,
       ruling_owner: change.rulingOwner ?? null,
       question: change.question ?? null,
+      // What ended or was parked is not on hold besides.
+      ...(change.state === null
+        ? {}
+        : { hold_at: null, hold_by: null, hold_note: null, started_under: null }),
       ...(change.eventAt === null ? {} : { state_event_at: change.eventAt }),
     })
     .where("repository_id", "=", repositoryId)

@@ -30,6 +30,7 @@ export type Effect =
   | ({ readonly kind: "claim_marker" } & ClaimMarkerFacts)
   | { readonly kind: "add_label"; readonly label: string }
   | { readonly kind: "close_issue"; readonly reason: "completed" | "not_planned" }
+  | { readonly kind: "reopen_issue" }
   | {
       readonly kind: "create_label";
       readonly name: string;

@@ -110,6 +110,23 @@ export interface ItemTable {
   priority: Generated<number>;
   phase: Generated<string | null>;
   active_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
+  hold_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
+  hold_by: Defaulted<string | null>;
+  hold_note: Defaulted<string | null>;
+  started_under: Defaulted<number | null>;
+}
+
+export interface TransitionTable {
+  repository_id: number;
+  number: number;
+  id: Generated<number>;
+  trigger: string;
+  actor: string;
+  from_role: string;
+  to_role: string;
+  summary: string | null;
+  fence: number | null;
+  at: Defaulted<Date>;
 }
 
 export interface IncidentTable {
@@ -246,4 +263,5 @@ export interface Tables extends MirrorTables {
   resume_block: ResumeBlockTable;
   changed_path: ChangedPathTable;
   kept_answer: KeptAnswerTable;
+  transition: TransitionTable;
 }

@@ -38,8 +38,11 @@ export function answerError(
 ): FastifyReply {
   if (error instanceof Replayed) return sendAgain(reply, error);
   const problem = problemOf(error, request);
-  if (problem.status >= 500) {
-    log.error({ err: error, method: request.method, route: request.routeOptions.url }, "a request failed");
+  const where = { method: request.method, route: request.routeOptions.url };
+  if (error instanceof Problem && problem.status >= 500) {
+    log.warn({ ...where, reason: problem.message }, "a request could not be served");
+  } else if (problem.status >= 500) {
+    log.error({ err: error, ...where }, "a request failed");
   }
   return sendProblem(reply, problem);
 }
