@@ -44,6 +44,8 @@ export interface ItemFacts {
   readonly hold: Hold | null;
   /** Somebody works on it under the live claim of an epic above it. */
   readonly startedAbove: boolean;
+  /** The paths that it is anchored to. Of research items: none (protocol 6). */
+  readonly radius: readonly string[];
 }
 
 export interface Hold {

@@ -6,6 +6,7 @@ import { type Defect, type DefectCode, defectsOf } from "../domain/defects.ts";
 import type { ItemState } from "../domain/item-state.ts";
 import { itemOfTarget } from "../domain/record-key.ts";
 import type { RepositorySettings } from "../domain/settings.ts";
+import { tagValue } from "../domain/tags.ts";
 import type { GroupingFacts, ItemFacts } from "../domain/why-not.ts";
 
 /** An item with its facts, its mirror and its record: what every reader of items gets. */
@@ -104,6 +105,7 @@ export function toView(row: ItemViewRow, repositoryId: number, settings: Limits)
     grouping: row.grouping,
     hold: row.hold && { ...row.hold, at: new Date(row.hold.at) },
     startedAbove: row.started_above,
+    radius: radiusOf(row, repositoryId),
     activeAt: row.active_at,
     quarantineSeconds: settings.quarantineSeconds,
   };
@@ -134,6 +136,15 @@ export function toView(row: ItemViewRow, repositoryId: number, settings: Limits)
     updatedAt: row.updated_at,
     parkReason: row.park_reason,
   };
+}
+
+/** Files of its own repository; research touches none. */
+function radiusOf(row: ItemViewRow, repositoryId: number): string[] {
+  if (tagValue(row.tags, "phase:") === "research") return [];
+  return row.links.flatMap((link) => {
+    const isAnchor = link.relation === "anchoredTo" && link.repositoryId === repositoryId;
+    return isAnchor && link.target.startsWith("file/") ? [link.target.slice("file/".length)] : [];
+  });
 }
 
 function toClaim(row: ItemViewRow): ItemFacts["claim"] {

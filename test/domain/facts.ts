@@ -45,6 +45,7 @@ export const item = (facts: Partial<ItemFacts> = {}): ItemFacts => ({
   quarantineSeconds: 900,
   hold: null,
   startedAbove: false,
+  radius: [],
   ...facts,
 });
 
@@ -128,4 +129,5 @@ export const anItem: fc.Arbitrary<ItemFacts> = fc.record({
   quarantineSeconds: fc.constant(900),
   hold: fc.constantFrom(null, null, null, null, { by: "orchestrator", at: at(-60), note: null }),
   startedAbove: fc.boolean(),
+  radius: fc.array(fc.constantFrom("src", "src/a.ts", "src/b.ts", "docs/*.md"), { maxLength: 2 }),
 });
