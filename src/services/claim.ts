@@ -65,7 +65,7 @@ export async function claim(
     deps.wake.outbox();
     return granted(target, call, answer);
   }
-  if (answer.ticket === undefined || delivery === null) return refused(target, answer);
+  if (answer.ticket == null || delivery === null) return refused(target, answer);
   const waiting = { ...call, wait: false, ticket: answer.ticket, markAfterSeconds: MARK_AFTER_SECONDS };
   return awaitTurn(deps, target, waiting, waitSeconds * 1000, delivery);
 }

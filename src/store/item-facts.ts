@@ -205,7 +205,10 @@ async function read(
           where n.repository_id = i.repository_id and n.integrates = any (i.ancestors) and n.number <> i.number
             and held(i.repository_id, n.number, db_now()) is not null),
         'fanOutOpen', i.integrates is not null and fan_out_open(i.repository_id, i.integrates, i.number, db_now()),
-        'heldBelow', i.parts > 0 and exists (select 1 from descendants_of(i.repository_id, i.number) d
+        -- Not by \`parts\`, which counts the enrolled: what was taken off the backlog may still be held.
+        'heldBelow', exists (select 1 from record_link l where l.target_repository_id = i.repository_id
+            and l.target_number = i.number and l.relation = 'partOf')
+          and exists (select 1 from descendants_of(i.repository_id, i.number) d
           where held(i.repository_id, d, db_now()) is not null)) as grouping,
       c.fence, c.live, c.owner, c.actor, c.region, c.lease_expires_at, c.reclaims, db_now() as now
     from item i
