@@ -71,7 +71,7 @@ export async function claim(
     deps.wake.outbox();
     return attempt.granted(call, answer);
   }
-  if (answer.ticket === undefined || delivery === null) return refused(target, answer);
+  if (answer.ticket == null || delivery === null) return refused(target, answer);
   const waiting = { ...call, wait: false, ticket: answer.ticket, markAfterSeconds: MARK_AFTER_SECONDS };
   return awaitTurn(deps, target, attempt, waiting, waitSeconds * 1000, delivery);
 }

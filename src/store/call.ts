@@ -1,0 +1,12 @@
+/** Calls of functions in the database by a text that is always the same: nothing of it is put together anew each time. */
+
+import { CompiledQuery } from "kysely";
+import type { Db } from "./database.ts";
+
+/** Runs a statement of one row and one column, and answers that. */
+export async function callFunction<T>(db: Db, text: string, parameters: readonly unknown[]): Promise<T> {
+  const { rows } = await db.executeQuery<{ answer: T }>(CompiledQuery.raw(text, [...parameters]));
+  const [row] = rows;
+  if (!row) throw new Error(`"${text}" answered nothing`);
+  return row.answer;
+}
