@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { FakeRepository } from "../fake-github/fake-repository.ts";
 import type { ApiClient } from "../harness/api-client.ts";
+import { waitFor } from "../harness/wait-for.ts";
 import type { World } from "../harness/world.ts";
 import { down, type Stories, startStories } from "./support/stories.ts";
 
@@ -120,6 +121,11 @@ describe("the first file", () => {
     world.github.clearFaults();
     await stories.pass(60);
     world.app.deps.wake.backfill(repo.id);
+    // A backfill that failed is not waited for by `settled`.
+    await waitFor("the backfill to go on", async () => {
+      const row = world.db.selectFrom("repository").select("backfill_state").where("id", "=", repo.id);
+      return (await row.executeTakeFirst())?.backfill_state === "done" ? null : "not done";
+    });
     await world.settled();
     expect(await told(repo)).toEqual([]);
     await push(repo, "wanda", "quarantineSeconds: 1000\n");
