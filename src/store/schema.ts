@@ -38,6 +38,14 @@ export interface RepositoryTable {
   created_at: Defaulted<Date>;
 }
 
+export interface ConfigurationTable {
+  repository_id: number;
+  known: Defaulted<boolean>;
+  version: Defaulted<number>;
+  problems: Defaulted<string[]>;
+  held: Defaulted<string[]>;
+}
+
 export interface InboxTable {
   repository_id: number;
   hook_id: string;
@@ -251,6 +259,7 @@ export interface Tables extends MirrorTables {
   claim_waiter: ClaimWaiterTable;
   installation: InstallationTable;
   repository: RepositoryTable;
+  configuration: ConfigurationTable;
   inbox: InboxTable;
   record: RecordTable;
   record_link: RecordLinkTable;
