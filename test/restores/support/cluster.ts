@@ -16,6 +16,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
+import { vi } from "vitest";
 import { prepareBinaries } from "../../../src/postgres/binaries.ts";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../../src/postgres/embedded.ts";
 import { findFreePort } from "../../../src/postgres/free-port.ts";
@@ -26,6 +27,9 @@ import { serverArguments } from "../../../src/postgres/settings.ts";
 import { stopProcess } from "../../../src/postgres/stop-process.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 
+// A cluster takes seconds to make, and other files of tests may make some at the same time.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
 const SETTINGS = { fsync: "off", full_page_writes: "off", synchronous_commit: "off" };
 
 export interface TestCluster {
@@ -33,6 +37,8 @@ export interface TestCluster {
   /** The folder that PostgreSQL works in. */
   readonly folder: string;
   stop(): Promise<void>;
+  /** Cuts all sessions at once and writes nothing down, as a machine that is lost. */
+  crash(): Promise<void>;
   /** Stops it, and deletes its folder. */
   remove(): Promise<void>;
 }
@@ -50,6 +56,11 @@ export async function startCluster(): Promise<TestCluster> {
     url: postgres.url,
     folder: join(home, "cluster"),
     stop: () => postgres.stop(),
+    crash: async () => {
+      const pid = await readFile(join(home, "cluster", "postmaster.pid"), "utf8");
+      process.kill(Number(pid.split("\n", 1)[0]), "SIGQUIT");
+      await postgres.exited;
+    },
     remove: async () => {
       await postgres.stop();
       for (const folder of [home, dataDir]) await rm(folder, { recursive: true, force: true });
@@ -78,6 +89,10 @@ export async function startOnFolder(folder: string, like: TestCluster): Promise<
     url: url.href,
     folder,
     stop,
+    crash: async () => {
+      server.kill("SIGQUIT");
+      await server.exited;
+    },
     remove: async () => {
       await stop();
       await rm(join(folder, ".."), { recursive: true, force: true });

@@ -34,7 +34,7 @@ export interface Grant {
 }
 
 export interface Program {
-  /** Takes and gives back the claim of every item and every note, in turn. */
+  /** Takes and gives back the claim of every item and every note, all at once. */
   useAll(): Promise<Grant[]>;
   /** Writes to a record under a token; answers the status and the code of a refusal. */
   write(path: string, token: number): Promise<{ status: number; code: string | undefined }>;
@@ -66,11 +66,7 @@ export async function startProgram(databaseUrl: string): Promise<Program> {
   };
   return {
     claim,
-    useAll: async () => {
-      const grants: Grant[] = [];
-      for (const [item, note] of pairs) grants.push(...(await Promise.all([use(item), use(note)])));
-      return grants;
-    },
+    useAll: () => Promise.all(PATHS.map(use)),
     write: async (path, token) => {
       const number = path.split("/").at(-1);
       const record = path.startsWith("/items/") ? `/memory/backlog/issue-${number}` : path;
@@ -90,8 +86,10 @@ export async function startProgram(databaseUrl: string): Promise<Program> {
 
 /** Twice this is more than the 32 values by which PostgreSQL's log is ahead of a sequence. */
 export const COUNT = 20;
-const numbers = Array.from({ length: COUNT }, (_, index) => index + 1);
-const pairs = numbers.map((n): [string, string] => [`/items/${n}`, `/memory/locks/slot-${n}`]);
+const PATHS = Array.from({ length: COUNT }, (_, index) => [
+  `/items/${index + 1}`,
+  `/memory/locks/slot-${index + 1}`,
+]).flat();
 
 /** Fails unless each token was granted once, and those of a record only went up. */
 export function expectNoTokenTwice(...lives: readonly Grant[][]): void {
