@@ -32,13 +32,10 @@ it("issues no token that the original issued after the copy was taken, nor while
   const original = kept(await startOnFolder(first.folder, first));
   const one = await startProgram(on(original));
   const late = await one.useAll();
-  // An ordinary restart looks the same, and is no reason to warn.
-  expect(one.raises()).toEqual([{ level: INFO, detail: expect.stringMatching(/: PostgreSQL was started/) }]);
 
   const copy = kept(await startOnFolder(folder, first));
-  const bare = await bareToken(on(copy));
-  expect(bare).toBeGreaterThan(Math.max(...early.map(({ token }) => token)));
-  expect(bare).toBeLessThan(Math.min(...late.map(({ token }) => token)));
+  // The danger is real: its sequence is behind.
+  expect(await bareToken(on(copy))).toBeLessThan(Math.max(...late.map(({ token }) => token)));
   const other = await startProgram(on(copy));
   const copied = await other.useAll();
   const [more, copiedMore] = await Promise.all([one.useAll(), other.useAll()]);
@@ -46,6 +43,8 @@ it("issues no token that the original issued after the copy was taken, nor while
   expectNoTokenTwice(early, copied, copiedMore);
   const tokens = [late, more, copied, copiedMore].flat().map(({ token }) => token);
   expect(new Set(tokens).size).toBe(tokens.length);
+  // An ordinary restart looks the same, and is no reason to warn.
+  expect(one.raises()).toEqual([{ level: INFO, detail: expect.stringMatching(/: PostgreSQL was started/) }]);
   await one.stop();
   await other.stop();
 });
