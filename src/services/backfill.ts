@@ -31,7 +31,7 @@ import { findIssue, saveComment, saveLabel } from "../store/mirror.ts";
 import { pullsWithoutBranches, savePull } from "../store/pulls.ts";
 import { lockRecord } from "../store/records.ts";
 import { findRepositoryById, markHeard, type Repository, saveRepository } from "../store/repositories.ts";
-import { takeMarker } from "./apply-comment.ts";
+import { heedFence, takeMarker } from "./apply-comment.ts";
 import { takeIssue } from "./backfill-issue.ts";
 import type { Deps } from "./deps.ts";
 import { followDefaultBranch } from "./follow-default-branch.ts";
@@ -221,9 +221,10 @@ async function takeComment(
   repository: Repository,
   comment: ReturnType<typeof commentSnapshot>,
 ): Promise<void> {
-  // Comments of issues that are not mirrored (closed ones, pull requests) are not needed.
-  if (!(await findIssue(deps.db, repository.id, comment.issueNumber))) return;
+  const isMirrored = (await findIssue(deps.db, repository.id, comment.issueNumber)) !== null;
   await deps.db.transaction().execute(async (trx) => {
+    // Of issues that are not mirrored (closed ones, pull requests) only the tokens count: they were issued.
+    if (!isMirrored) return heedFence(trx, deps, comment);
     await lockRecord(trx, itemRef(repository.id, comment.issueNumber));
     await saveComment(trx, repository.id, comment);
     await takeMarker(trx, deps, repository, comment);

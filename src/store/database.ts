@@ -24,8 +24,26 @@ const types: pg.CustomTypesConfig = {
       : pg.types.getTypeParser(oid, format as "text")) as pg.CustomTypesConfig["getTypeParser"],
 };
 
-/** Opens a pool of at most `size` connections. `onError` hears of idle connections that PostgreSQL closed. */
-export function openDatabase(url: string, size: number, onError: (error: Error) => void): Database {
+/** What our own SQL has to tell the log. */
+export interface Notice {
+  readonly severity: "warn" | "info";
+  readonly message: string;
+  readonly detail: string;
+}
+
+/** Notices of our own SQL are raised with this SQLSTATE. */
+const OWN_NOTICE = "LH001";
+
+/**
+ * Opens a pool of at most `size` connections. `onError` hears of idle connections that PostgreSQL closed, `onNotice`
+ * of what our own SQL has to say, whether or not its transaction is committed.
+ */
+export function openDatabase(
+  url: string,
+  size: number,
+  onError: (error: Error) => void,
+  onNotice: (notice: Notice) => void = () => {},
+): Database {
   const pool = new pg.Pool({ connectionString: url, max: size, types, application_name: "leasehold" });
   let closing = false;
   // Without a listener an idle client's error would end the process. While closing, connections may be cut.
@@ -33,7 +51,13 @@ export function openDatabase(url: string, size: number, onError: (error: Error) 
     if (!closing) onError(error);
   };
   pool.on("error", report);
-  pool.on("connect", (client) => client.on("error", report));
+  pool.on("connect", (client) => {
+    client.on("error", report);
+    client.on("notice", ({ code, severity, message = "", detail = "" }) => {
+      if (code === OWN_NOTICE)
+        onNotice({ severity: severity === "WARNING" ? "warn" : "info", message, detail });
+    });
+  });
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
   const close = (): Promise<void> => {
     closing = true;

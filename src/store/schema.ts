@@ -192,6 +192,15 @@ export interface ClaimMarkerTable {
   counted_at: Defaulted<Date>;
 }
 
+export interface FenceHomeTable {
+  singleton: Defaulted<boolean>;
+  postmaster_at: Timestamp;
+  sequence_file: string;
+  written_by: string;
+  cluster: number | null;
+  timeline: string | null;
+}
+
 export interface OutboxTable {
   repository_id: number;
   id: Generated<number>;
@@ -268,6 +277,7 @@ export interface Tables extends MirrorTables {
   claim: ClaimTable;
   claim_grant: ClaimGrantTable;
   claim_marker: ClaimMarkerTable;
+  fence_home: FenceHomeTable;
   outbox: OutboxTable;
   resume_block: ResumeBlockTable;
   changed_path: ChangedPathTable;

@@ -76,12 +76,18 @@ function problemOf(error: unknown, request: FastifyRequest): Problem {
   if (isConnectionFailure(code)) {
     return new Problem("unavailable", "the database does not answer; try again", { retryAfterMs: 1000 });
   }
+  if (code === READ_ONLY) {
+    const detail = "the database accepts no writes now, as a standby does until it is promoted; try again";
+    return new Problem("unavailable", detail, { retryAfterMs: 1000 });
+  }
   return new Problem("internal", "something failed here; the server's log says what");
 }
 
 /** PostgreSQL shutting down or unreachable: its codes for that (08P01 is a mistake of ours), and the network's. */
 const isConnectionFailure = (code: string): boolean =>
   /^(080..|57P0.|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT)$/.test(code);
+
+const READ_ONLY = "25006";
 
 interface ZodIssueParams {
   readonly issue?: { readonly code?: string; readonly keys?: readonly string[] };
