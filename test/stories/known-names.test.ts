@@ -57,6 +57,20 @@ describe("known names", () => {
     expect(await found("gadgets")).toBeNull();
   });
 
+  it("keeps no transaction waiting for a question that waits for its connection", async () => {
+    const narrow = await testDatabase({ pool: 1 });
+    await narrow.pool.query("insert into repository (id, owner, name) values (10, 'acme', 'widgets')");
+    const name = { owner: "acme", name: "widgets" };
+    let outside: ReturnType<typeof names.find> | null = null;
+    const inside = await narrow.db.transaction().execute(async (trx) => {
+      outside = names.find(narrow.db, name);
+      return names.find(trx, name);
+    });
+    expect(inside?.id).toBe(10);
+    await outside;
+    await narrow.drop();
+  });
+
   it("asks again after a failure", async () => {
     const closed = await testDatabase();
     await closed.drop();
