@@ -59,12 +59,18 @@ export function openDatabase(
     });
   });
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  pools.set(db, pool);
   const close = (): Promise<void> => {
     closing = true;
     return db.destroy();
   };
   return { url, db, pool, close };
 }
+
+const pools = new WeakMap<Db, pg.Pool>();
+
+/** The pool behind `db`, for single statements on the hot path; null when `db` is a transaction. */
+export const poolOf = (db: Db): pg.Pool | null => (db.isTransaction ? null : (pools.get(db) ?? null));
 
 /** Runs `work` in a transaction: in the one that `db` is already, or else in a new one. */
 export const inTransaction = <T>(db: Db, work: (trx: Trx) => Promise<T>): Promise<T> =>

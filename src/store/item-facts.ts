@@ -135,7 +135,7 @@ async function read(
           where n.repository_id = i.repository_id and n.integrates = any (i.ancestors) and n.number <> i.number
             and held(i.repository_id, n.number, db_now()) is not null),
         'fanOutOpen', i.integrates is not null and fan_out_open(i.repository_id, i.integrates, i.number, db_now()),
-        -- Not by \`parts\`, which counts the enrolled: what was taken off the backlog may still be held.
+        -- Also what was taken off the backlog, which the count of parts leaves out, may still be held.
         'heldBelow', exists (select 1 from record_link l where l.target_repository_id = i.repository_id
             and l.target_number = i.number and l.relation = 'partOf')
           and exists (select 1 from descendants_of(i.repository_id, i.number) d

@@ -55,7 +55,10 @@ export interface ClaimRefusedRow {
 
 export type ClaimRow = ClaimGrantedRow | ClaimRefusedRow;
 
-const TAKE_CLAIM = "select take_claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) as answer";
+const TAKE_CLAIM = {
+  name: "take_claim",
+  text: "select take_claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) as answer",
+};
 
 /** Takes a claim, refuses it, or puts the caller into the line. */
 export async function takeClaim(db: Db, call: ClaimCall): Promise<ClaimRow> {
