@@ -3,6 +3,7 @@
 import { sql } from "kysely";
 import type { RecordRef } from "../domain/record-key.ts";
 import type { Db } from "./database.ts";
+import { untilNotBrokenOff } from "./failure.ts";
 
 export interface ClaimCall {
   readonly ref: RecordRef;
@@ -57,10 +58,12 @@ export type ClaimRow = ClaimGrantedRow | ClaimRefusedRow;
 /** Takes a claim, refuses it, or puts the caller into the line. */
 export async function takeClaim(db: Db, call: ClaimCall): Promise<ClaimRow> {
   const { ref } = call;
-  const { rows } = await sql<{ answer: ClaimRow }>`
+  const query = sql<{ answer: ClaimRow }>`
     select take_claim(${ref.repositoryId}, ${ref.topic}, ${ref.id}, ${call.owner}, ${call.actor}, ${call.region},
       ${call.deploymentRegion}, ${call.leaseSeconds}, ${call.scope}, ${call.takeover}, ${call.wait}, ${call.ticket},
-      ${call.replica}, ${call.markAfterSeconds}) as answer`.execute(db);
+      ${call.replica}, ${call.markAfterSeconds}) as answer`;
+  // In a transaction of the caller's, that one is run again.
+  const { rows } = await (db.isTransaction ? query.execute(db) : untilNotBrokenOff(() => query.execute(db)));
   const answer = rows[0]?.answer;
   if (!answer) throw new Error("take_claim answered nothing");
   return answer;
