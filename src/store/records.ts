@@ -41,9 +41,12 @@ async function holdLocalRepository(trx: Trx, id: number): Promise<void> {
     .where("current_name", "=", true)
     .forShare()
     .executeTakeFirst();
-  if (held) return;
-  throw new Problem("conflict", "this repository has just been connected to GitHub; send the request again");
+  if (!held) throw hasMoved();
 }
+
+/** What a caller is told whose request named a repository's id just before it changed. */
+export const hasMoved = (): Problem =>
+  new Problem("conflict", "this repository has just been connected to GitHub; send the request again");
 
 /** The record, unless it is absent or expired. */
 export async function findRecord(db: Db, ref: RecordRef): Promise<MemoryRecord | null> {
