@@ -1,10 +1,12 @@
 /** The race: sets the stage, lets workers and unrest loose on it, and brings home the history. */
 
+import { setTimeout as delay } from "node:timers/promises";
 import type { Journal } from "./ask.ts";
 import { Cast, type CastSizes } from "./cast.ts";
 import { planChaos } from "./chaos-plan.ts";
 import { nowMs } from "./clock.ts";
-import { watchHearts } from "./heart-watch.ts";
+import { spanning } from "./database-view.ts";
+import { HeartWatch } from "./heart-watch.ts";
 import type { Exchange, History, RecordName } from "./history.ts";
 import { settle } from "./settle.ts";
 import { type Stage, type StageOptions, setStage } from "./stage.ts";
@@ -12,7 +14,11 @@ import { type Pause, Unrest } from "./unrest.ts";
 
 export interface RaceOptions extends StageOptions, CastSizes {
   readonly seed: number;
+  /** A slow machine needs longer until what was planned to break is whole again. */
   readonly durationMs: number;
+  /** The race goes on until this is so, but not for longer than `patienceMs`: on a slow machine little happens. */
+  readonly isEnough?: (exchanges: readonly Exchange[]) => boolean;
+  readonly patienceMs?: number;
   readonly say: (line: string) => void;
 }
 
@@ -50,16 +56,19 @@ async function runOn(stage: Stage, options: RaceOptions): Promise<Race> {
   };
   const cast = new Cast(stage, hot, journal, seed);
   const unrest = new Unrest(stage, cast, seed);
+  const hearts = new HeartWatch(stage.database, unrest.disturbances);
   const over = new AbortController();
   const offsetBefore = await stage.database.clockOffset();
   const problems: string[] = [];
   try {
     say("the race begins");
     const began = nowMs();
-    const watch = watchHearts(stage.database, unrest.disturbances, over.signal);
+    const watch = hearts.watch(over.signal);
     await cast.enter(options);
     await unrest.carryOut(planChaos(seed, durationMs), over.signal);
-    await untilMs(began + durationMs);
+    await delayUntil(began + durationMs);
+    const { isEnough = () => true, patienceMs = 0 } = options;
+    for (const late = nowMs() + patienceMs; nowMs() < late && !isEnough(exchanges); ) await delay(200);
     say("the race is over; everybody goes home");
     await cast.leave();
     over.abort();
@@ -76,10 +85,7 @@ async function runOn(stage: Stage, options: RaceOptions): Promise<Race> {
   for (const [index, { deaths }] of stage.servers.entries())
     problems.push(...deaths.map((death) => `server ${index}: ${death}`));
   const history: History = {
-    clockOffsetMs: {
-      low: Math.min(offsetBefore.low, offsetAfter.low),
-      high: Math.max(offsetBefore.high, offsetAfter.high),
-    },
+    clockOffsetMs: spanning([offsetBefore, offsetAfter], hearts.offsets),
     exchanges: exchanges.sort((a, b) => a.startMs - b.startMs),
     disturbances: unrest.disturbances,
     final: await stage.database.finalRecords(),
@@ -96,5 +102,4 @@ async function runOn(stage: Stage, options: RaceOptions): Promise<Race> {
 const grantedOf = (exchanges: readonly Exchange[]): Set<RecordName> =>
   new Set(exchanges.flatMap(({ outcome }) => (outcome.kind === "granted" ? [outcome.record] : [])));
 
-const untilMs = (ms: number): Promise<void> =>
-  new Promise((resolve) => setTimeout(resolve, Math.max(0, ms - nowMs())));
+const delayUntil = (ms: number): Promise<void> => delay(Math.max(0, ms - nowMs()));

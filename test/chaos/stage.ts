@@ -65,7 +65,8 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     });
     const database = new DatabaseView(postgres.url);
     cleanUp.push(() => database.close());
-    await startInTurn(servers);
+    // Together: the one that comes first migrates.
+    await Promise.all(servers.map((server) => server.start()));
     const items = await fillBacklog(github, servers, database, options.items);
     const notes = await makeNotes(servers, options.notes);
     return {
@@ -128,10 +129,6 @@ function prepareServers(
       }),
     ),
   );
-}
-
-async function startInTurn(servers: readonly ServerProcess[]): Promise<void> {
-  for (const server of servers) await server.start();
 }
 
 async function fillBacklog(
