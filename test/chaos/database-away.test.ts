@@ -102,93 +102,106 @@ const WAYS = [
 ] as const;
 
 describe.each(WAYS)("PostgreSQL %s and comes back", (_how, goAway) => {
-  it("answers 503 to what is under way and to whatever comes meanwhile, and goes on by itself", async () => {
-    const path = await record();
-    const { body: held } = await claim(one, path, "w/holder", { leaseSeconds: 600 });
-    const free = await record();
-    await holdRecord(free);
-    const underWay = [one, two].flatMap((client) => [
-      claim(client, free, "w/under-way"),
-      claim(client, free, "w/under-way", { maxWaitSeconds: 60 }),
-      client.tryRepo("PUT", free, { body: { title: "under way" } }),
-    ]);
-    await blocked(underWay.length);
-    await goAway();
-    for (const answer of await Promise.all(underWay)) expectAway(answer);
-    for (const client of [one, two])
-      for (const answer of await Promise.all(everything(client, path, held.fencingToken))) expectAway(answer);
-    for (const client of [one, two])
-      expect((await client.send("GET", "/health")).body).toMatchObject({
-        status: "degraded",
-        database: "unreachable",
-      });
+  it(
+    "answers 503 to what is under way and to whatever comes meanwhile, and goes on by itself",
+    async () => {
+      const path = await record();
+      const { body: held } = await claim(one, path, "w/holder", { leaseSeconds: 600 });
+      const free = await record();
+      await holdRecord(free);
+      const underWay = [one, two].flatMap((client) => [
+        claim(client, free, "w/under-way"),
+        claim(client, free, "w/under-way", { maxWaitSeconds: 60 }),
+        client.tryRepo("PUT", free, { body: { title: "under way" } }),
+      ]);
+      await blocked(underWay.length);
+      await goAway();
+      for (const answer of await Promise.all(underWay)) expectAway(answer);
+      for (const client of [one, two])
+        for (const answer of await Promise.all(everything(client, path, held.fencingToken)))
+          expectAway(answer);
+      for (const client of [one, two])
+        expect((await client.send("GET", "/health")).body).toMatchObject({
+          status: "degraded",
+          database: "unreachable",
+        });
 
-    // While it starts, it refuses in other words.
-    const starting = postgres.restart();
-    let over = false;
-    void starting.then(() => {
-      over = true;
-    });
-    while (!over) {
-      const answer = await one.tryRepo("GET", `${path}/claim`);
-      if (answer.status !== 200) expectAway(answer);
-    }
-    await starting;
-    for (const client of [one, two])
-      await waitFor("it to go on", async () => {
-        const answer = await client.tryRepo("GET", `${path}/claim`);
-        if (answer.status === 200) return null;
-        expectAway(answer);
-        return "it does not yet";
+      // While it starts, it refuses in other words.
+      const starting = postgres.restart();
+      let over = false;
+      void starting.then(() => {
+        over = true;
       });
-    expect((await one.tryRepo("GET", `${path}/claim`)).body).toMatchObject({
-      isHeld: true,
-      owner: "w/holder",
-    });
-    await inLine(free, 0);
-    expect((await claim(two, free, "w/after")).body).toMatchObject({ granted: true });
-  }, SLOW_MS);
+      while (!over) {
+        const answer = await one.tryRepo("GET", `${path}/claim`);
+        if (answer.status !== 200) expectAway(answer);
+      }
+      await starting;
+      for (const client of [one, two])
+        await waitFor("it to go on", async () => {
+          const answer = await client.tryRepo("GET", `${path}/claim`);
+          if (answer.status === 200) return null;
+          expectAway(answer);
+          return "it does not yet";
+        });
+      expect((await one.tryRepo("GET", `${path}/claim`)).body).toMatchObject({
+        isHeld: true,
+        owner: "w/holder",
+      });
+      await inLine(free, 0);
+      expect((await claim(two, free, "w/after")).body).toMatchObject({ granted: true });
+    },
+    SLOW_MS,
+  );
 
-  it("serves those who wait in their order, times out those whose time is over, and leaves nobody in line", async () => {
-    const path = await record();
-    const { body: held } = await claim(one, path, "w/holder", { leaseSeconds: 600 });
-    const first = claim(one, path, "w/1", { leaseSeconds: 600, maxWaitSeconds: 60 });
-    await inLine(path, 1);
-    const second = claim(two, path, "w/2", { leaseSeconds: 600, maxWaitSeconds: 60 });
-    await inLine(path, 2);
-    const asked = performance.now();
-    const brief = claim(two, path, "w/brief", { maxWaitSeconds: 5 });
-    await inLine(path, 3);
-    await goAway();
-    expect((await brief).body).toMatchObject({ granted: false, reason: "timeout" });
-    expect(performance.now() - asked).toBeGreaterThan(4_900);
-    await postgres.restart();
-    await inLine(path, 2);
-    let { fencingToken } = held;
-    for (const waiting of [first, second]) {
-      const released = { body: { fencingToken } };
-      await waitFor("the release", async () =>
-        (await one.tryRepo("POST", `${path}/claim/release`, released)).status === 200 ? null : "not yet",
-      );
-      const { status, body } = await waiting;
-      expect({ status, granted: body.granted }).toEqual({ status: 200, granted: true });
-      fencingToken = body.fencingToken;
-    }
-    expect((await second).body).toMatchObject({ owner: "w/2", previous: { owner: "w/1", lapsed: false } });
-    await inLine(path, 0);
-  }, SLOW_MS);
+  it(
+    "serves those who wait in their order, times out those whose time is over, and leaves nobody in line",
+    async () => {
+      const path = await record();
+      const { body: held } = await claim(one, path, "w/holder", { leaseSeconds: 600 });
+      const first = claim(one, path, "w/1", { leaseSeconds: 600, maxWaitSeconds: 60 });
+      await inLine(path, 1);
+      const second = claim(two, path, "w/2", { leaseSeconds: 600, maxWaitSeconds: 60 });
+      await inLine(path, 2);
+      const asked = performance.now();
+      const brief = claim(two, path, "w/brief", { maxWaitSeconds: 5 });
+      await inLine(path, 3);
+      await goAway();
+      expect((await brief).body).toMatchObject({ granted: false, reason: "timeout" });
+      expect(performance.now() - asked).toBeGreaterThan(4_900);
+      await postgres.restart();
+      await inLine(path, 2);
+      let { fencingToken } = held;
+      for (const waiting of [first, second]) {
+        const released = { body: { fencingToken } };
+        await waitFor("the release", async () =>
+          (await one.tryRepo("POST", `${path}/claim/release`, released)).status === 200 ? null : "not yet",
+        );
+        const { status, body } = await waiting;
+        expect({ status, granted: body.granted }).toEqual({ status: 200, granted: true });
+        fencingToken = body.fencingToken;
+      }
+      expect((await second).body).toMatchObject({ owner: "w/2", previous: { owner: "w/1", lapsed: false } });
+      await inLine(path, 0);
+    },
+    SLOW_MS,
+  );
 });
 
-it("the servers lived through it, and no place in any line is left", async () => {
-  for (const { process } of servers) {
-    expect(process.deaths).toEqual([]);
-    expect(process.isRunning).toBe(true);
-  }
-  const client = new pg.Client({ connectionString: postgres.url });
-  await client.connect();
-  await waitFor("every place in every line to be given up", async () => {
-    const { rows } = await client.query("select topic, id from claim_waiter");
-    return rows.length === 0 ? null : JSON.stringify(rows);
-  });
-  await client.end();
-}, SLOW_MS);
+it(
+  "the servers lived through it, and no place in any line is left",
+  async () => {
+    for (const { process } of servers) {
+      expect(process.deaths).toEqual([]);
+      expect(process.isRunning).toBe(true);
+    }
+    const client = new pg.Client({ connectionString: postgres.url });
+    await client.connect();
+    await waitFor("every place in every line to be given up", async () => {
+      const { rows } = await client.query("select topic, id from claim_waiter");
+      return rows.length === 0 ? null : JSON.stringify(rows);
+    });
+    await client.end();
+  },
+  SLOW_MS,
+);

@@ -5,7 +5,7 @@ import type { Journal } from "./ask.ts";
 import { Cast, type CastSizes } from "./cast.ts";
 import { planChaos } from "./chaos-plan.ts";
 import { nowMs } from "./clock.ts";
-import { spanning } from "./database-view.ts";
+import { type ClockOffset, spanning } from "./database-view.ts";
 import { HeartWatch } from "./heart-watch.ts";
 import type { Exchange, History, RecordName } from "./history.ts";
 import { settle } from "./settle.ts";
@@ -16,16 +16,20 @@ export interface RaceOptions extends StageOptions, CastSizes {
   readonly seed: number;
   /** A slow machine needs longer until what was planned to break is whole again. */
   readonly durationMs: number;
-  /** The race goes on until this is so, but not for longer than `patienceMs`: on a slow machine little happens. */
-  readonly isEnough?: (exchanges: readonly Exchange[]) => boolean;
+  /** The race goes on until enough has happened, at most so much longer: on a slow machine little happens. */
+  readonly isEnough?: (soFar: Happened) => boolean;
   readonly patienceMs?: number;
   readonly say: (line: string) => void;
 }
 
-export interface Race {
+/** While the race goes on, its history has no end. */
+export interface Happened {
   readonly history: History;
   readonly pauses: readonly Pause[];
   readonly workersKilled: number;
+}
+
+export interface Race extends Happened {
   /** What went wrong that no rule of the checker is about. */
   readonly problems: readonly string[];
   /** The ends of what the servers wrote. */
@@ -34,6 +38,8 @@ export interface Race {
 
 /** Records of each kind that everybody wants. */
 const HOT = 2;
+/** How often it is asked whether enough has happened. */
+const LOOK_MS = 500;
 
 export async function runRace(options: RaceOptions): Promise<Race> {
   options.say(`seed ${options.seed}; setting the stage`);
@@ -59,6 +65,16 @@ async function runOn(stage: Stage, options: RaceOptions): Promise<Race> {
   const hearts = new HeartWatch(stage.database, unrest.disturbances);
   const over = new AbortController();
   const offsetBefore = await stage.database.clockOffset();
+  const happened = (clockOffsetMs: ClockOffset, final: History["final"] = null): Happened => ({
+    history: {
+      clockOffsetMs,
+      exchanges: exchanges.toSorted((a, b) => a.startMs - b.startMs),
+      disturbances: unrest.disturbances,
+      final,
+    },
+    pauses: unrest.pauses,
+    workersKilled: unrest.workersKilled,
+  });
   const problems: string[] = [];
   try {
     say("the race begins");
@@ -68,7 +84,8 @@ async function runOn(stage: Stage, options: RaceOptions): Promise<Race> {
     await unrest.carryOut(planChaos(seed, durationMs), over.signal);
     await delayUntil(began + durationMs);
     const { isEnough = () => true, patienceMs = 0 } = options;
-    for (const late = nowMs() + patienceMs; nowMs() < late && !isEnough(exchanges); ) await delay(200);
+    for (const late = nowMs() + patienceMs; nowMs() < late && !isEnough(happened(offsetBefore)); )
+      await delay(LOOK_MS);
     say("the race is over; everybody goes home");
     await cast.leave();
     over.abort();
@@ -84,16 +101,9 @@ async function runOn(stage: Stage, options: RaceOptions): Promise<Race> {
   problems.push(...cast.deaths.map((death) => `a worker died: ${death}`));
   for (const [index, { deaths }] of stage.servers.entries())
     problems.push(...deaths.map((death) => `server ${index}: ${death}`));
-  const history: History = {
-    clockOffsetMs: spanning([offsetBefore, offsetAfter], hearts.offsets),
-    exchanges: exchanges.sort((a, b) => a.startMs - b.startMs),
-    disturbances: unrest.disturbances,
-    final: await stage.database.finalRecords(),
-  };
+  const offset = spanning([offsetBefore, offsetAfter], hearts.offsets);
   return {
-    history,
-    pauses: unrest.pauses,
-    workersKilled: unrest.workersKilled,
+    ...happened(offset, await stage.database.finalRecords()),
     problems,
     serverOutput: stage.servers.map(({ output }) => output),
   };

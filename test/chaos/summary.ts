@@ -2,7 +2,7 @@
 
 import { factsOf, isWait } from "./facts.ts";
 import type { Exchange } from "./history.ts";
-import type { Race } from "./race.ts";
+import type { Happened } from "./race.ts";
 import { orderedPairs } from "./rules/line.ts";
 
 export interface Summary {
@@ -12,7 +12,7 @@ export interface Summary {
   readonly grants: number;
   /** Claims that were refused. */
   readonly refusals: number;
-  /** Grants that took over from an owner whose lease had run out. */
+  /** Grants that took over from an owner whose lease had run out; known at the end. */
   readonly takeovers: number;
   readonly writes: number;
   readonly staleWrites: number;
@@ -31,7 +31,7 @@ export interface Summary {
 
 const WAITED_MS = 50;
 
-export function summarise({ history, pauses, workersKilled }: Race): Summary {
+export function summarise({ history, pauses, workersKilled }: Happened): Summary {
   const { exchanges, disturbances } = history;
   const counts: Record<string, number> = {};
   for (const exchange of exchanges) {
