@@ -77,7 +77,7 @@ it("64 workers, two servers, crashes: one holder at a time, in order, and nothin
       ...race.serverOutput.map((output) => output.slice(-2_000)),
     ].join("\n"),
   );
-}, 240_000);
+}, 600_000);
 
 async function keep({ history }: Race): Promise<string> {
   const file = join(await mkdtemp(join(tmpdir(), "leasehold-race-history-")), "history.json");

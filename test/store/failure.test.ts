@@ -54,8 +54,9 @@ describe("a connection that is lost", () => {
       expect(isConnectionLost(await thrownBy(() => new pg.Client({ connectionString: url }).connect()))).toBe(
         true,
       );
-    const busy = new pg.Pool({ connectionString: database.url, max: 1, connectionTimeoutMillis: 20 });
+    const busy = new pg.Pool({ connectionString: database.url, max: 1, connectionTimeoutMillis: 60_000 });
     const only = await busy.connect();
+    Object.assign(busy.options, { connectionTimeoutMillis: 20 });
     expect(isConnectionLost(await thrownBy(() => busy.connect()))).toBe(true);
     only.release();
     await busy.end();
@@ -86,12 +87,14 @@ describe("a transaction that was broken off", () => {
 
   it("is run again: two that lock each other out both come through", async () => {
     let runs = 0;
+    let holding = 0;
     const { promise: bothHold, resolve } = Promise.withResolvers<void>();
     const take = (db: Db, first: number, second: number) =>
       inTransaction(db, async (trx) => {
         runs += 1;
         await lock(trx, first);
-        if (runs === 2) resolve();
+        holding += 1;
+        if (holding === 2) resolve();
         await bothHold;
         await lock(trx, second);
         return first;
