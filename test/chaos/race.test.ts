@@ -17,7 +17,7 @@ import { describeViolations } from "./violation.ts";
 const SEED = Number(process.env.RACE_SEED ?? 20_260_906);
 const DURATION_MS = 13_000;
 /** How much longer a machine may take that gets little done. */
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 120_000;
 
 type Least = Partial<Record<keyof Summary, number>>;
 /** A race in which less happened proves nothing. */

@@ -38,8 +38,10 @@ export interface Race extends Happened {
 
 /** Records of each kind that everybody wants. */
 const HOT = 2;
-/** How often it is asked whether enough has happened. */
+/** How often, at most, it is asked whether enough has happened. */
 const LOOK_MS = 500;
+/** Longer than the longest lease of a worker. */
+const PAUSE_MS = 3_200;
 
 export async function runRace(options: RaceOptions): Promise<Race> {
   options.say(`seed ${options.seed}; setting the stage`);
@@ -85,7 +87,7 @@ async function runOn(stage: Stage, options: RaceOptions): Promise<Race> {
     await delayUntil(began + durationMs);
     const { isEnough = () => true, patienceMs = 0 } = options;
     for (const late = nowMs() + patienceMs; nowMs() < late && !isEnough(happened(offsetBefore)); )
-      await delay(LOOK_MS);
+      await Promise.all([delay(LOOK_MS), unrest.pauseWorker(PAUSE_MS)]);
     say("the race is over; everybody goes home");
     await cast.leave();
     over.abort();

@@ -57,10 +57,21 @@ export class Unrest {
     await this.#turn;
   }
 
+  /** Stops one that has just been granted something, so that its lease runs out meanwhile, and wakes it again. */
+  async pauseWorker(forMs: number): Promise<void> {
+    const worker = await this.#nextHolder();
+    if (!worker) return;
+    const fromMs = nowMs();
+    worker.pause();
+    await delay(forMs);
+    worker.resume();
+    this.pauses.push({ owner: worker.owner, fromMs, untilMs: nowMs() });
+  }
+
   #perform(action: ChaosAction): Promise<void> {
     switch (action.kind) {
       case "pause_worker":
-        return this.#pauseWorker(action.forMs);
+        return this.pauseWorker(action.forMs);
       case "kill_worker":
         return this.#killWorker();
       case "kill_server":
@@ -73,17 +84,6 @@ export class Unrest {
   #inTurn(work: () => Promise<void>): Promise<void> {
     this.#turn = this.#turn.then(work);
     return this.#turn;
-  }
-
-  /** One that has just been granted something, so that its lease runs out while it is stopped. */
-  async #pauseWorker(forMs: number): Promise<void> {
-    const worker = await this.#nextHolder();
-    if (!worker) return;
-    const fromMs = nowMs();
-    worker.pause();
-    await delay(forMs);
-    worker.resume();
-    this.pauses.push({ owner: worker.owner, fromMs, untilMs: nowMs() });
   }
 
   /** The first worker that is granted something from now on; after a while, any. */
