@@ -171,12 +171,14 @@ export const PushPayload = z.object({
   ...envelope,
   repository: GitHubRepository.extend({ pushed_at: z.union([z.int(), z.string()]).nullish() }).nullish(),
   ref: z.string(),
+  before: z.string().nullish(),
   after: z.string(),
-  deleted: z.boolean().nullish(),
   created: z.boolean().nullish(),
+  deleted: z.boolean().nullish(),
   forced: z.boolean().nullish(),
-  // GitHub names at most 2,048 commits of a push.
-  commits: z.array(PushedCommit).nullish(),
+  pusher: z.object({ name: z.string().nullish() }).nullish(),
+  // GitHub names at most 2,048 commits of a push. What cannot be read counts as left out.
+  commits: z.array(PushedCommit).nullish().catch(null),
 });
 
 export const LabelPayload = z.object({ ...envelope, action: z.string(), label: GitHubLabel });

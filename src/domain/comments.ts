@@ -72,21 +72,38 @@ export const releasedComment = (outcome: Outcome, note: string | null): string =
     `Released by \`${outcome.owner}\`; the item is free again.${quoted(note)}`,
   );
 
-/** A merged pull request, or a human, completed the item. */
-export const completedComment = (
-  outcome: Outcome,
-  by: { pull: number; base: string } | { human: string },
-): string =>
-  fitComment(
-    outcomeMarker(outcome, "complete"),
-    "pull" in by
-      ? `Completed by pull request #${by.pull}, merged into \`${neutralise(by.base)}\`.`
-      : `Completed: closed by ${neutralise(`@${by.human}`)}.`,
-  );
+/** What completed an item: a merge, a human's close, durable places, or its epic's integration. */
+export type Completion =
+  | { readonly pull: number; readonly base: string }
+  | { readonly human: string }
+  | { readonly durable: readonly string[] }
+  | { readonly integration: number };
+
+/** The item is done, and by what. */
+export const completedComment = (outcome: Outcome, by: Completion): string =>
+  fitComment(outcomeMarker(outcome, "complete"), completionText(by));
+
+function completionText(by: Completion): string {
+  if ("pull" in by) return `Completed by pull request #${by.pull}, merged into \`${neutralise(by.base)}\`.`;
+  if ("integration" in by) return `Completed with its integration item #${by.integration}.`;
+  if ("human" in by) return `Completed: closed by ${neutralise(`@${by.human}`)}.`;
+  const places = by.durable.map((place) => `- \`${neutralise(place)}\``).join("\n");
+  return `Completed. The result is kept in:\n\n${places}`;
+}
+
+/** An orchestrator cancelled the item. */
+export const cancelledComment = (number: number, owner: string, why: string | null): string =>
+  `Cancelled by \`${owner}\`: #${number} is not worked on any more, and what waits for it stalls.${quoted(why)}`;
+
+/** An orchestrator brought the item back. */
+export const reopenedComment = (owner: string, why: string | null): string =>
+  `Reopened by \`${owner}\`; the item is in the backlog again.${quoted(why)}`;
 
 export interface ParkNews extends Outcome {
   readonly reason: string;
   readonly note: string | null;
+  /** Who can decide, and what. */
+  readonly ruling: { readonly owner: string; readonly question: string } | null;
   readonly staleLabel: string;
 }
 
@@ -95,5 +112,8 @@ export const parkedComment = (news: ParkNews): string =>
   fitComment(
     outcomeMarker(news, "parked"),
     `Parked: ${neutralise(news.reason)}${quoted(news.note)}\n\n` +
+      (news.ruling
+        ? `To be decided by ${neutralise(news.ruling.owner)}:${quoted(news.ruling.question)}\n\n`
+        : "") +
       `A human with triage rights who removes the label \`${news.staleLabel}\` unparks it; attempts then start afresh.`,
   );

@@ -13,8 +13,23 @@ export const stateTags = (state: ItemState): string[] =>
 /** Roles are derived for orchestrators, never stored (protocol 9). */
 export type Role = "queue" | "work" | "review" | "blocked" | "terminal";
 
-export function roleOf(item: { state: ItemState; held: boolean }): Role {
+/** What an item's role hangs on. */
+export interface RoleFacts {
+  readonly state: ItemState;
+  /** Under an unexpired lease of its own. */
+  readonly held: boolean;
+  /** Somebody works on it under the live claim of an epic above it. */
+  readonly startedAbove: boolean;
+  /** An orchestrator put it on hold. */
+  readonly onHold: boolean;
+  /** Its own pull request is open. */
+  readonly pullOpen: boolean;
+}
+
+export function roleOf(item: RoleFacts): Role {
   if (item.held) return "work";
   if (item.state === "complete" || item.state === "cancelled") return "terminal";
-  return item.state === "parked" ? "blocked" : "queue";
+  if (item.state === "parked" || item.onHold) return "blocked";
+  if (item.startedAbove) return "work";
+  return item.pullOpen ? "review" : "queue";
 }

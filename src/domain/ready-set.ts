@@ -1,9 +1,11 @@
 /** The ready set and its verdict (protocol 6), from the facts of every live item. */
 
+import { RadiusIndex } from "./blast-radius.ts";
 import { isOpen } from "./blockers.ts";
 import type { Defect } from "./defects.ts";
+import { isHeld } from "./lease.ts";
 import { priorityRank } from "./tags.ts";
-import { type Asker, type ItemFacts, type Reason, reasonsAgainst } from "./why-not.ts";
+import { type Asker, type ItemFacts, quarantineEnd, type Reason, reasonsAgainst } from "./why-not.ts";
 
 export type Verdict = "ready" | "idle" | "overlapping" | "waiting" | "alarm";
 
@@ -12,6 +14,8 @@ export interface ReadySet {
   /** Every live item. */
   readonly pending: number;
   readonly ready: readonly ItemFacts[];
+  /** Claimable, but their blast radius meets that of items in flight. */
+  readonly overlapping: readonly { readonly number: number; readonly with: readonly number[] }[];
   readonly waiting: readonly { readonly number: number; readonly reasons: readonly ReadyReason[] }[];
   readonly inFlight: readonly {
     readonly number: number;
@@ -47,6 +51,10 @@ export function whyNotReady(item: ItemFacts, defects: readonly Defect[], asker: 
   ];
 }
 
+/** What is being worked on: under an unexpired lease, or lapsed but active (protocol 6, step 11). */
+export const isInFlight = (item: ItemFacts, asker: Asker): boolean =>
+  isHeld(item.claim, asker.now) || quarantineEnd(item, asker) > asker.now;
+
 /** Orders by (priority, createdAt, number). */
 export function byUrgency(a: ItemFacts, b: ItemFacts): number {
   return (
@@ -65,11 +73,17 @@ export function readySet(items: readonly ItemFacts[], defects: readonly Defect[]
   const inFlight: { number: number; leaseExpiresAt: Date; isHeld: boolean }[] = [];
   const awaitingAdmission: number[] = [];
   const resting: Judged[] = [];
+  const index = new RadiusIndex(live.filter((item) => isInFlight(item, asker)));
+  const overlapping: { number: number; with: number[] }[] = [];
   for (const item of [...live].sort(byUrgency)) {
     const reasons = whyNotReady(item, defects, asker);
-    if (reasons.length === 0) ready.push(item);
-    else if (item.claim !== null && reasons.some(({ reason }) => reason === "contended")) {
-      inFlight.push({ number: item.number, leaseExpiresAt: item.claim.leaseExpiresAt, isHeld: true });
+    if (reasons.length === 0) {
+      const meets = index.meets(item);
+      if (meets.length === 0) ready.push(item);
+      else overlapping.push({ number: item.number, with: meets });
+    } else if (item.claim !== null && isInFlight(item, asker)) {
+      const { leaseExpiresAt } = item.claim;
+      inFlight.push({ number: item.number, leaseExpiresAt, isHeld: isHeld(item.claim, asker.now) });
     } else {
       resting.push({ item, reasons });
       if (reasons.some(({ reason }) => reason === "not_admitted")) awaitingAdmission.push(item.number);
@@ -78,9 +92,16 @@ export function readySet(items: readonly ItemFacts[], defects: readonly Defect[]
   }
   const parked = enrolled.filter((item) => item.state === "parked").map((item) => item.number);
   return {
-    verdict: verdictOf({ ready: ready.length, pending: live.length, resting, inFlight }),
+    verdict: verdictOf({
+      ready: ready.length,
+      overlapping: overlapping.length,
+      pending: live.length,
+      resting,
+      inFlight,
+    }),
     pending: live.length,
     ready,
+    overlapping,
     waiting,
     inFlight,
     awaitingAdmission,
@@ -100,11 +121,13 @@ interface Judged {
  */
 function verdictOf(facts: {
   ready: number;
+  overlapping: number;
   pending: number;
   resting: readonly Judged[];
   inFlight: readonly { number: number }[];
 }): Verdict {
   if (facts.ready > 0) return "ready";
+  if (facts.overlapping > 0) return "overlapping";
   if (facts.pending === 0) return "idle";
   const moving = new Set(facts.inFlight.map(({ number }) => number));
   // An item moves when all it hangs on moves; repeat until nothing changes, so cycles never do.
@@ -127,8 +150,14 @@ function moves(reason: ReadyReason, item: ItemFacts, moving: ReadonlySet<number>
     case "not_admitted":
       return true; // a human's turn; what else holds the item up is judged by itself
     case "grouping":
+    case "not_quiesced":
       return moving.size > 0; // moves with its parts, each of which is judged itself; never alone
+    case "quarantined":
+    case "ancestor_claimed":
+    case "contended":
+      return true; // somebody works on it, above it, or is about to
     case "blocked":
+      if (item.hold !== null) return false; // nobody but who lifts the hold moves it
       // Of a blocker in another repository nobody here knows whether it moves.
       return item.blockers.filter(isOpen).every(({ number }) => number !== null && moving.has(number));
     default:

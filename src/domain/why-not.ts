@@ -5,7 +5,7 @@
 
 import { isPoison } from "./attempts.ts";
 import { type Blocker, isOpen } from "./blockers.ts";
-import type { ItemState } from "./item-state.ts";
+import type { ItemState, RoleFacts } from "./item-state.ts";
 import { isHeld } from "./lease.ts";
 import { tagValue } from "./tags.ts";
 
@@ -40,6 +40,18 @@ export interface ItemFacts {
   /** When its work was last seen moving: a push to its branch, its pull request. */
   readonly activeAt: Date | null;
   readonly quarantineSeconds: number;
+  /** An orchestrator put it on hold; null: it is not. */
+  readonly hold: Hold | null;
+  /** Somebody works on it under the live claim of an epic above it. */
+  readonly startedAbove: boolean;
+  /** The paths that it is anchored to. Of research items: none (protocol 6). */
+  readonly radius: readonly string[];
+}
+
+export interface Hold {
+  readonly by: string;
+  readonly at: Date;
+  readonly note: string | null;
 }
 
 /** What the item's place among others means for it now; times and claims are those of the moment. */
@@ -88,6 +100,8 @@ export interface Reason {
   readonly on?: readonly number[];
   readonly rulingOwner?: string | null;
   readonly question?: string | null;
+  /** What a person should know beside it. */
+  readonly detail?: string;
 }
 
 export interface Asker {
@@ -122,6 +136,7 @@ export function reasonsAgainst(item: ItemFacts, asker: Asker): Reason[] {
   const subtree = asker.claimant?.scope === "subtree";
   if (item.parts > 0 && !subtree) reasons.push({ reason: "grouping" });
   if (!item.admitted) reasons.push({ reason: "not_admitted" });
+  if (item.hold) reasons.push({ reason: "blocked", on: [], detail: holdText(item.hold) });
   const open = item.blockers.filter(isOpen);
   if (open.length > 0) {
     const stalled = open.find((blocker) => blocker.status === "stalled");
@@ -143,6 +158,18 @@ export function reasonsAgainst(item: ItemFacts, asker: Asker): Reason[] {
   if (quarantineEnd(item, asker) > asker.now) reasons.push({ reason: "quarantined" });
   return reasons;
 }
+
+const holdText = ({ by, at, note }: Hold): string =>
+  `on hold since ${at.toISOString()} by ${by}${note ? `: ${note}` : ""}; the trigger resume lifts it`;
+
+/** What the item's role hangs on (protocol 9). */
+export const roleFacts = (item: ItemFacts, now: Date): RoleFacts => ({
+  state: item.state,
+  held: isHeld(item.claim, now),
+  startedAbove: item.startedAbove,
+  onHold: item.hold !== null,
+  pullOpen: false,
+});
 
 /**
  * Until when others are kept from an item that lapsed but is active: its lease ended, its work goes on. Never the

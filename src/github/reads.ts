@@ -185,6 +185,15 @@ export async function listIssues(client: Client, repo: RepoAddress, at: Listing)
   return pageOf(GitHubIssue, data);
 }
 
+/** One comment of an issue or a pull request. */
+export async function readComment(client: Client, repo: RepoAddress, id: number): Promise<GitHubComment> {
+  const { data } = await client.request("GET /repos/{owner}/{repo}/issues/comments/{comment_id}", {
+    ...repoOf(repo),
+    comment_id: id,
+  });
+  return parse(GitHubComment, data);
+}
+
 /** The comments of all issues and pull requests. */
 export async function listComments(
   client: Client,

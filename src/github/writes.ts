@@ -47,6 +47,14 @@ export async function closeIssue(
   });
 }
 
+export async function reopenIssue(client: Client, repo: RepoAddress, number: number): Promise<void> {
+  await client.request("PATCH /repos/{owner}/{repo}/issues/{issue_number}", {
+    ...repoOf(repo),
+    issue_number: number,
+    state: "open",
+  });
+}
+
 /** Makes a label definition. One that exists, in any case of letters, is left as it is. */
 export async function createLabel(
   client: Client,

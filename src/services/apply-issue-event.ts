@@ -12,18 +12,18 @@ import {
   transitionsOf,
 } from "../domain/issue-transitions.ts";
 import { type IssueDelta, type IssueSnapshot, mergeIssue } from "../domain/mirror-merge.ts";
-import { itemRef } from "../domain/record-key.ts";
-import type { RepositorySettings } from "../domain/settings.ts";
+import { type RepositorySettings, showsFormerGate } from "../domain/settings.ts";
 import { hasLabel, sameLabel } from "../domain/tags.ts";
 import type { Client } from "../github/connection.ts";
 import { type RepoAddress, readIssueEvents } from "../github/reads.ts";
 import { issueSnapshot } from "../github/snapshots.ts";
+import { lockItem } from "../store/item-lock.ts";
 import { findIssue, lockIssue, markGone, saveIssue } from "../store/mirror.ts";
-import { lockRecord } from "../store/records.ts";
 import type { Repository } from "../store/repositories.ts";
 import { askHuman, labelActs, loginOf, senderOf } from "./ask-actor.ts";
 import { type ClosingMerge, closingMerge } from "./closing-merge.ts";
 import type { Deps } from "./deps.ts";
+import { holdSettings } from "./hold-settings.ts";
 import { carryOut, knownIssue, knownItem } from "./issue-transitions.ts";
 import { knownRepository } from "./known-repository.ts";
 import { type ListedAct, listedAct } from "./listed-act.ts";
@@ -58,7 +58,8 @@ export async function applyIssueEvent(deps: Deps, seq: number, payload: Payload)
   });
 
   await settleDelivery(deps, seq, async (trx) => {
-    await lockRecord(trx, itemRef(repository.id, number));
+    await holdSettings(trx, repository);
+    await lockItem(trx, repository.id, number);
     const stored = await lockIssue(trx, repository.id, number);
     if (stored?.gone) return;
     const change = mergeIssue(stored?.issue ?? null, incoming, asked.delta);
@@ -205,7 +206,9 @@ async function askAuthor(
 ): Promise<IssueFacts["author"]> {
   const { settings } = repository;
   const author = { id: issue.authorId, login: issue.authorLogin, type: issue.authorType };
-  const human = await askHuman(client, repository, author, issue.viaAppId !== null, settings);
+  const human =
+    !showsFormerGate(issue.labels, settings) &&
+    (await askHuman(client, repository, author, issue.viaAppId !== null, settings));
   const history = admissionByHistory({
     author: { login: issue.authorLogin, human },
     labelPresent: hasLabel(issue.labels, settings.labels.gate),

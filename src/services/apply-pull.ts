@@ -9,10 +9,11 @@ import { tagValue } from "../domain/tags.ts";
 import { readPullCommits } from "../github/reads.ts";
 import { hostOf, pullSnapshot } from "../github/snapshots.ts";
 import type { Trx } from "../store/database.ts";
+import { lockItem } from "../store/item-lock.ts";
 import { findItem, itemsRecordingPull, markActive, openIncident } from "../store/items.ts";
 import { findIssue } from "../store/mirror.ts";
 import { savePull, saveReview } from "../store/pulls.ts";
-import { findRecord, lockRecord, setRecordTags } from "../store/records.ts";
+import { findRecord, setRecordTags } from "../store/records.ts";
 import type { Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 import { completeItem } from "./item-changes.ts";
@@ -97,7 +98,7 @@ async function mergeInto(
   mergedAt: Date,
 ): Promise<void> {
   const ref = itemRef(repository.id, number);
-  await lockRecord(trx, ref);
+  await lockItem(trx, repository.id, number);
   const item = await findItem(trx, repository.id, number);
   const record = await findRecord(trx, ref);
   const mirrored = await findIssue(trx, repository.id, number);

@@ -8,12 +8,9 @@ import type {
   LabelPayload,
   RepositoryPayload,
 } from "../contract/github-payloads.ts";
-import { ownLabels } from "../domain/settings.ts";
 import { sameLabel } from "../domain/tags.ts";
 import type { Trx } from "../store/database.ts";
-import { itemsNotShowing } from "../store/items.ts";
 import { deleteLabel, findLabelName, renameLabelOnIssues, saveLabel } from "../store/mirror.ts";
-import { promise } from "../store/outbox.ts";
 import { saveCheckSuite } from "../store/pulls.ts";
 import {
   isNewDescription,
@@ -28,8 +25,9 @@ import {
 } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 import { followDefaultBranch } from "./follow-default-branch.ts";
-import { promiseLabel } from "./item-changes.ts";
 import { knownRepository, makeKnown } from "./known-repository.ts";
+import { lookAtConfiguration, takeConfiguration } from "./load-configuration.ts";
+import { promiseOwnLabels, promiseWhereMissing } from "./own-labels.ts";
 import { settleDelivery } from "./settle-delivery.ts";
 
 /** `installation`: the App was put on an account, taken off it, or suspended. */
@@ -113,15 +111,20 @@ export async function applyRepository(
 ): Promise<void> {
   const { repository } = payload;
   const known = await makeKnown(deps, payload);
-  if (known && payload.action === "edited") {
-    await followDefaultBranch(deps, known, repository.default_branch ?? null);
-  }
+  const to = repository.default_branch ?? null;
+  const isMoved = known !== null && payload.action === "edited" && to !== null && to !== known.defaultBranch;
+  if (isMoved) await followDefaultBranch(deps, known, to);
+  // Nobody pushed what now is the configuration: whoever chose the branch did not change the file.
+  // Asked for by a name that is another's by now, GitHub would show the other's file.
+  const isAskable = isMoved && known.currentName;
+  const look = isAskable ? await lookAtConfiguration(deps, known, to, { kind: "default_branch" }) : null;
+  let isReadAgain = false;
   await settleDelivery(deps, seq, async (trx) => {
     if (payload.action === "deleted") return markUninstalled(trx, { ids: [repository.id] });
     const at = repository.updated_at;
     if (at && !(await isNewDescription(trx, repository.id, at))) return;
     const [owner = "", name = ""] = repository.full_name.split("/");
-    await saveRepository(
+    const saved = await saveRepository(
       trx,
       {
         id: repository.id,
@@ -133,7 +136,9 @@ export async function applyRepository(
       },
       payload.installation?.id ?? null,
     );
+    if (look !== null) isReadAgain = await takeConfiguration(trx, saved.repository, look);
   });
+  if (isReadAgain) deps.wake.backfill(repository.id);
 }
 
 /** `label`: a definition was made, changed or deleted. Our own are made again: a maintainer steers by them. */
@@ -164,27 +169,7 @@ async function renameLabel(trx: Trx, repository: Repository, from: string, to: s
   const { gate, stale } = repository.settings.labels;
   const which = sameLabel(from, gate) ? "gated" : sameLabel(from, stale) ? "parked" : null;
   if (which === null) return;
-  const label = which === "gated" ? gate : stale;
-  for (const number of await itemsNotShowing(trx, repository.id, which, label)) {
-    await promiseLabel(trx, { repository, number }, label);
-  }
-}
-
-/** Promises the definitions of Leasehold's own labels that the test picks. */
-export async function promiseOwnLabels(
-  trx: Trx,
-  repository: Repository,
-  isWanted: (name: string) => boolean,
-): Promise<void> {
-  for (const label of ownLabels(repository.settings)) {
-    if (!isWanted(label.name)) continue;
-    await promise(trx, {
-      repositoryId: repository.id,
-      issueNumber: null,
-      promise: `define:${label.name.toLowerCase()}`,
-      effect: { kind: "create_label", ...label },
-    });
-  }
+  await promiseWhereMissing(trx, repository, which, which === "gated" ? gate : stale);
 }
 
 /** `check_suite`: the checks of a commit moved. */

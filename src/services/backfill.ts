@@ -32,10 +32,12 @@ import { pullsWithoutBranches, savePull } from "../store/pulls.ts";
 import { lockRecord } from "../store/records.ts";
 import { findRepositoryById, markHeard, type Repository, saveRepository } from "../store/repositories.ts";
 import { takeMarker } from "./apply-comment.ts";
-import { promiseOwnLabels } from "./apply-repository-events.ts";
 import { takeIssue } from "./backfill-issue.ts";
 import type { Deps } from "./deps.ts";
 import { followDefaultBranch } from "./follow-default-branch.ts";
+import { configureAnew } from "./load-configuration.ts";
+import { promiseOwnLabels } from "./own-labels.ts";
+import { ChangedMeanwhile } from "./settle-delivery.ts";
 
 /** After a failure that names no time. */
 const RETRY_SECONDS = 30;
@@ -73,8 +75,9 @@ async function goOn(
     const repository = await findRepositoryById(deps.db, repositoryId);
     if (!repository?.installed || repository.installationId === null) return;
     const client = await deps.github.client(repository.installationId);
-    const next: BackfillCursor | null = await step(deps, client, repository, cursor);
+    const next = await step(deps, client, repository, cursor).catch(againIfChanged);
     deps.wake.outbox();
+    if (next === "again") continue;
     if (next === null) {
       await finishBackfill(deps.db, repositoryId, worker);
       await markHeard(deps.db, repositoryId);
@@ -85,6 +88,12 @@ async function goOn(
     if (!(await saveBackfillCursor(deps.db, repositoryId, worker, cursor))) return;
   }
   await releaseBackfill(deps.db, repositoryId, worker, "the server was stopped", 0);
+}
+
+/** The settings changed while a page was read by them: it is read again, which changes nothing twice. */
+function againIfChanged(error: unknown): "again" {
+  if (error instanceof ChangedMeanwhile) return "again";
+  throw error;
 }
 
 /** Does one page and answers where to go on; null: done. */
@@ -197,8 +206,14 @@ async function takeLabels(deps: Deps, client: Client, repository: Repository): P
     for (const { id, name: label, color = null, description = null } of labels) {
       if (id != null) await saveLabel(trx, repository.id, { id, name: label, color, description });
     }
-    await promiseOwnLabels(trx, repository, (own) => !labels.some((label) => sameLabel(label.name, own)));
   });
+  // Before any issue is judged by it.
+  const configured = await configureAnew(deps, repository.id);
+  await deps.db
+    .transaction()
+    .execute((trx) =>
+      promiseOwnLabels(trx, configured, (own) => !labels.some((label) => sameLabel(label.name, own))),
+    );
 }
 
 async function takeComment(

@@ -1,9 +1,11 @@
 /** "Give me work" (protocol 4): the best ready item, claimed in one step; many callers at once each get another. */
 
 import type { ClaimNextAnswer, ClaimNextRequest } from "../contract/claims.ts";
+import { RadiusIndex } from "../domain/blast-radius.ts";
 import { BACKLOG, itemId } from "../domain/record-key.ts";
 import { PRIORITIES } from "../domain/tags.ts";
 import { findCandidates, type Selector } from "../store/candidates.ts";
+import { radiiInFlight, radiiOf } from "../store/radii.ts";
 import type { Repository } from "../store/repositories.ts";
 import type { Caller } from "./caller.ts";
 import { claim, type Delivery } from "./claim.ts";
@@ -33,9 +35,14 @@ export async function claimNext(
   while (tried.length < MOST_TRIED && !hasLeft()) {
     const batch = await findCandidates(deps.db, repository.id, region, selector, tried, BATCH);
     if (batch.length === 0) break;
+    const clear = await disjoint(deps, repository, batch);
     for (const number of batch) {
       // Nobody is left to work on it.
       if (hasLeft()) break;
+      if (!clear.has(number)) {
+        tried.push(number);
+        continue;
+      }
       const target = { repository, topic: BACKLOG, id: itemId(number) };
       const asked = { owner: request.owner, leaseSeconds: request.leaseSeconds, region: request.region };
       const answer = await claim(deps, caller, target, asked, delivery, once);
@@ -46,6 +53,20 @@ export async function claimNext(
   const query = { limit: 1, region, epic: request.selector?.epic };
   const { verdict, pending } = await ready(deps, repository, query);
   return { granted: false, reason: "none_ready", verdict, pending };
+}
+
+/** Those whose blast radius meets that of no item in flight; the others are skipped (protocol 6, step 11). */
+async function disjoint(
+  deps: Deps,
+  repository: Repository,
+  batch: readonly number[],
+): Promise<ReadonlySet<number>> {
+  const inFlight = await radiiInFlight(deps.db, repository.id, repository.settings.quarantineSeconds);
+  if (inFlight.length === 0) return new Set(batch);
+  const index = new RadiusIndex(inFlight);
+  const radii = await radiiOf(deps.db, repository.id, batch);
+  const meeting = new Set(radii.filter((item) => index.meets(item).length > 0).map(({ number }) => number));
+  return new Set(batch.filter((number) => !meeting.has(number)));
 }
 
 function selectorOf({ selector = {} }: ClaimNextRequest): Selector {

@@ -6,8 +6,7 @@ import { clampLease } from "../domain/lease.ts";
 import { numberOfRef, type RecordRef, recordKey } from "../domain/record-key.ts";
 import { tagValue } from "../domain/tags.ts";
 import { releaseMarker } from "../store/claim-line.ts";
-import { hasMoved } from "../store/records.ts";
-import { findRepositoryById, type Repository } from "../store/repositories.ts";
+import type { Repository } from "../store/repositories.ts";
 import { type ClaimCall, type ClaimGrantedRow, type ClaimRow, takeClaim } from "../store/take-claim.ts";
 import type { Caller } from "./caller.ts";
 import type { LineAnswer } from "./claim-line.ts";
@@ -78,8 +77,7 @@ export async function claim(
     else onDelivery(deps, call, answer.fence, delivery, async () => deps.wake.outbox());
     return attempt.granted(call, answer);
   }
-  if (answer.reason === "missing") await assertStillHere(deps, target);
-  if (answer.ticket === undefined || delivery === null) return refused(target, answer);
+  if (answer.ticket == null || delivery === null) return refused(target, answer);
   const waiting = { ...call, wait: false, ticket: answer.ticket, markAfterSeconds: MARK_AFTER_SECONDS };
   return awaitTurn(deps, target, attempt, waiting, waitSeconds * 1000, delivery);
 }
@@ -113,13 +111,6 @@ class Attempt {
   }
 }
 
-/** A repository that lived only here may have moved to GitHub's id since its name was looked up: nothing is missing. */
-async function assertStillHere(deps: Deps, { repository }: ClaimTarget): Promise<void> {
-  if (!repository.local) return;
-  const now = await findRepositoryById(deps.db, repository.id);
-  if (!now?.currentName) throw hasMoved();
-}
-
 async function awaitTurn(
   deps: Deps,
   target: ClaimTarget,
@@ -131,10 +122,7 @@ async function awaitTurn(
   const take = () => attempt.take(call);
   const answer = await deps.line.wait({ ref: call.ref, ticket: call.ticket, take }, maxWaitMs, delivery.left);
   if (answer === "gone") return refused(target, { granted: false, reason: "timeout" });
-  if (!answer.granted) {
-    if (answer.reason === "missing") await assertStillHere(deps, target);
-    return refused(target, answer);
-  }
+  if (!answer.granted) return refused(target, answer);
   onDelivery(deps, call, answer.fence, delivery, async () => {
     await releaseMarker(deps.db, call.ref, answer.fence);
     deps.wake.outbox();

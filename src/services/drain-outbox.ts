@@ -4,17 +4,17 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { claimComment } from "../domain/comments.ts";
+import { claimComment, releasedComment } from "../domain/comments.ts";
 import { hasLabel, sameLabel } from "../domain/tags.ts";
 import type { Client } from "../github/connection.ts";
 import { barOf, failureOf, isAbsent } from "../github/failure.ts";
 import { hasOwnComment } from "../github/reads.ts";
-import { addLabel, closeIssue, createLabel, postComment } from "../github/writes.ts";
+import { addLabel, closeIssue, createLabel, postComment, reopenIssue } from "../github/writes.ts";
 import { findItem } from "../store/items.ts";
 import { findIssue, noteLabel } from "../store/mirror.ts";
 import {
   breakPromise,
-  type ClaimMarkerFacts,
+  type Effect,
   keepPromise,
   type OutboxRow,
   pauseInstallation,
@@ -76,6 +76,11 @@ async function isWanted(deps: Deps, repository: Repository, row: OutboxRow): Pro
   if (issueNumber === null) return true;
   const mirrored = await findIssue(deps.db, repository.id, issueNumber);
   if (mirrored?.gone) return false;
+  // What ended since is not opened again, and what came back is not closed.
+  if (effect.kind === "reopen_issue" || effect.kind === "close_issue") {
+    const item = await findItem(deps.db, repository.id, issueNumber);
+    return (item?.state === "complete" || item?.state === "cancelled") === (effect.kind === "close_issue");
+  }
   if (effect.kind !== "add_label") return true;
   if (hasLabel(mirrored?.issue.labels ?? [], effect.label)) return false;
   const item = await findItem(deps.db, repository.id, issueNumber);
@@ -95,9 +100,12 @@ async function perform(deps: Deps, client: Client, repository: Repository, row: 
       return noteLabel(deps.db, repository.id, numberOf(row), effect.label);
     case "close_issue":
       return closeIssue(client, repository, numberOf(row), effect.reason);
+    case "reopen_issue":
+      return reopenIssue(client, repository, numberOf(row));
     case "comment":
-    case "claim_marker": {
-      const body = effect.kind === "comment" ? effect.body : markerText(effect);
+    case "claim_marker":
+    case "release_outcome": {
+      const body = textOf(effect);
       const firstLine = body.split("\n", 1)[0] ?? "";
       const appId = deps.github.app?.appId ?? 0;
       const since = new Date(row.createdAt.getTime() - CLOCK_SLACK_MS);
@@ -113,12 +121,18 @@ async function perform(deps: Deps, client: Client, repository: Repository, row: 
   }
 }
 
-const markerText = (facts: ClaimMarkerFacts): string =>
-  claimComment({
-    ...facts,
-    grantedAt: new Date(facts.grantedAt),
-    leaseExpiresAt: new Date(facts.leaseExpiresAt),
+type CommentEffect = Extract<Effect, { kind: "comment" | "claim_marker" | "release_outcome" }>;
+
+function textOf(effect: CommentEffect): string {
+  if (effect.kind === "comment") return effect.body;
+  if (effect.kind === "release_outcome") return releasedComment(effect, effect.note);
+  const { grantedAt, leaseExpiresAt } = effect;
+  return claimComment({
+    ...effect,
+    grantedAt: new Date(grantedAt),
+    leaseExpiresAt: new Date(leaseExpiresAt),
   });
+}
 
 function numberOf(row: OutboxRow): number {
   if (row.issueNumber === null) throw new Error(`the promise ${row.promise} names no issue`);

@@ -1,5 +1,6 @@
 /** Carries out what an event on an issue means for its item (`domain/issue-transitions.ts` decides). */
 
+import type { Completion } from "../domain/comments.ts";
 import type { KnownIssue, KnownItem, Transition } from "../domain/issue-transitions.ts";
 import type { IssueSnapshot } from "../domain/mirror-merge.ts";
 import { itemRef } from "../domain/record-key.ts";
@@ -16,7 +17,6 @@ import {
 import { labelPromise, settlePromise } from "../store/outbox.ts";
 import { findRecord, saveRecord, setRecordTags } from "../store/records.ts";
 import {
-  type CompletedBy,
   cancelItem,
   completeItem,
   type ItemAt,
@@ -47,7 +47,7 @@ export interface Context {
   /** The deployment's. */
   readonly region: string;
   /** The merge that closed the issue, if one did. */
-  readonly merge: CompletedBy | null;
+  readonly merge: Completion | null;
 }
 
 /** Does what the plan says, in its order. */

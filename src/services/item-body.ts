@@ -8,10 +8,10 @@ import { isHeld } from "../domain/lease.ts";
 import { whyNotReady } from "../domain/ready-set.ts";
 import { itemOfTarget, itemRef, recordKey } from "../domain/record-key.ts";
 import { isPhase, isPriority, tagValue } from "../domain/tags.ts";
-import type { Asker } from "../domain/why-not.ts";
+import { type Asker, roleFacts } from "../domain/why-not.ts";
 import type { Db } from "../store/database.ts";
 import { findResume } from "../store/handover.ts";
-import type { ItemView } from "../store/item-facts.ts";
+import type { ItemView } from "../store/item-view.ts";
 import type { Repository } from "../store/repositories.ts";
 import { printLinks } from "./record-links.ts";
 import { resumeBlock } from "./resume-pack.ts";
@@ -37,7 +37,7 @@ export async function itemBody(
     title: item.title,
     url: item.url,
     state: facts.state,
-    role: roleOf({ state: facts.state, held }),
+    role: roleOf(roleFacts(facts, asker.now)),
     issueState: facts.issueOpen ? "open" : "closed",
     stateReason: item.stateReason,
     labels: [...item.labels],

@@ -3,17 +3,18 @@
  * and what GitHub is to be told, in one transaction. Callers hold the record's lock.
  */
 
-import { completedComment, parkedComment, SELF } from "../domain/comments.ts";
+import { type Completion, completedComment, parkedComment, SELF } from "../domain/comments.ts";
 import { type ItemState, stateTags } from "../domain/item-state.ts";
 import { itemRef } from "../domain/record-key.ts";
 import { hasLabel, withTag } from "../domain/tags.ts";
 import { type Claim, endClaim, findClaim } from "../store/claims.ts";
 import type { Trx } from "../store/database.ts";
-import { closeIncidents, forgiveAttempts, setState, wasParked } from "../store/items.ts";
+import { closeIncidents, findItem, forgiveAttempts, setState, wasParked } from "../store/items.ts";
 import { findIssue } from "../store/mirror.ts";
 import { labelPromise, promise, settlePromise } from "../store/outbox.ts";
 import { findRecord, setRecordTags } from "../store/records.ts";
 import type { Repository } from "../store/repositories.ts";
+import { changingRole } from "./changing-role.ts";
 
 export interface ItemAt {
   readonly repository: Repository;
@@ -38,7 +39,7 @@ async function setStateTag(
 }
 
 /** Ends the claim if one is live: the former holder is refused from then on. Answers the claim there was. */
-async function endLiveClaim(
+export async function endLiveClaim(
   trx: Trx,
   at: ItemAt,
   how: "completed" | "parked" | "released",
@@ -54,23 +55,39 @@ async function issueIsOpen(trx: Trx, { repository, number }: ItemAt): Promise<bo
   return mirrored !== null && mirrored.gone === null && mirrored.issue.open;
 }
 
-export type CompletedBy = { readonly pull: number; readonly base: string } | { readonly human: string };
-
-/** Completes the item (protocol 8): tag, pull request, claim ended, outcome posted, issue closed. */
+/**
+ * Completes the item (protocol 8): tag, pull request, claim ended, outcome posted, issue closed. An integration item
+ * completes its epic with it. `actor`: who brought it about, where `by` does not say.
+ */
 export async function completeItem(
   trx: Trx,
   at: ItemAt,
-  by: CompletedBy,
+  by: Completion,
   eventAt: Date | null,
+  actor: string = actorOf(by),
 ): Promise<void> {
   const { repository, number } = at;
+  await changingRole(trx, at, { trigger: "complete", actor }, () => complete(trx, at, by, eventAt));
+  const item = await findItem(trx, repository.id, number);
+  const epic = item?.integrates ? await findItem(trx, repository.id, item.integrates) : null;
+  if (epic?.enrolled && epic.state !== "complete" && epic.number !== number) {
+    await completeItem(trx, { repository, number: epic.number }, { integration: number }, eventAt, actor);
+  }
+}
+
+function actorOf(by: Completion): string {
+  if ("pull" in by) return `#${by.pull}`;
+  return "human" in by ? by.human : SELF;
+}
+
+async function complete(trx: Trx, at: ItemAt, by: Completion, eventAt: Date | null): Promise<void> {
+  const { repository, number } = at;
   await setStateTag(trx, at, "complete", "pull" in by ? by.pull : undefined);
-  const name = "pull" in by ? `#${by.pull}` : by.human;
-  await setState(trx, repository.id, number, { state: "complete", by: name, eventAt });
+  await setState(trx, repository.id, number, { state: "complete", by: actorOf(by), eventAt });
   await closeIncidents(trx, repository.id, number, ["wrong_base"]);
   const claim = await endLiveClaim(trx, at, "completed");
   // A human who closes an item that nobody ever claimed needs no comment about it.
-  if (claim !== null || "pull" in by) {
+  if (claim !== null || !("human" in by)) {
     const fence = claim?.fence ?? 0;
     await promise(trx, {
       repositoryId: repository.id,
@@ -100,6 +117,11 @@ export interface Park {
 
 /** Parks the item (protocol 5): tag first, then the label and a comment saying why. */
 export async function parkItem(trx: Trx, at: ItemAt, park: Park): Promise<void> {
+  const { by, reason } = park;
+  await changingRole(trx, at, { trigger: "park", actor: by, summary: reason }, () => doPark(trx, at, park));
+}
+
+async function doPark(trx: Trx, at: ItemAt, park: Park): Promise<void> {
   const { repository, number } = at;
   await setStateTag(trx, at, "parked");
   await setState(trx, repository.id, number, {
@@ -121,6 +143,7 @@ export async function parkItem(trx: Trx, at: ItemAt, park: Park): Promise<void> 
     fence,
     reason: park.reason,
     note: park.note ?? null,
+    ruling: park.rulingOwner && park.question ? { owner: park.rulingOwner, question: park.question } : null,
     staleLabel,
   };
   await promise(trx, {
@@ -134,22 +157,38 @@ export async function parkItem(trx: Trx, at: ItemAt, park: Park): Promise<void> 
 /** A human unparks: only fences granted from now on count, and the item is ready again. */
 export async function unparkItem(trx: Trx, at: ItemAt, by: string, eventAt: Date): Promise<void> {
   const { repository, number } = at;
-  await setStateTag(trx, at, null);
-  await setState(trx, repository.id, number, { state: null, by, eventAt });
+  await changingRole(trx, at, { trigger: "unpark", actor: by }, async () => {
+    await setStateTag(trx, at, null);
+    await setState(trx, repository.id, number, { state: null, by, eventAt });
+  });
   await forgiveAttempts(trx, repository.id, number);
   await closeIncidents(trx, repository.id, number, ["label_removed_by_agent"]);
   await settlePromise(trx, repository.id, labelPromise(number, repository.settings.labels.stale), "unparked");
 }
 
 /** The issue was closed as not planned, or is gone: out of the ready set, and not a satisfied blocker. */
-export async function cancelItem(trx: Trx, at: ItemAt, by: string, eventAt: Date): Promise<void> {
-  await setStateTag(trx, at, "cancelled");
-  await setState(trx, at.repository.id, at.number, { state: "cancelled", by, eventAt });
-  await endLiveClaim(trx, at, "released");
+export async function cancelItem(
+  trx: Trx,
+  at: ItemAt,
+  by: string,
+  eventAt: Date | null,
+  summary: string | null = null,
+): Promise<void> {
+  await changingRole(trx, at, { trigger: "cancel", actor: by, summary }, async () => {
+    await setStateTag(trx, at, "cancelled");
+    await setState(trx, at.repository.id, at.number, { state: "cancelled", by, eventAt });
+    await endLiveClaim(trx, at, "released");
+  });
 }
 
 /** A reopened issue brings its item back to life; attempts go on counting. What was parked is parked again. */
-export async function reopenItem(trx: Trx, at: ItemAt, by: string, eventAt: Date): Promise<void> {
+export async function reopenItem(
+  trx: Trx,
+  at: ItemAt,
+  by: string,
+  eventAt: Date | null,
+  summary: string | null = null,
+): Promise<void> {
   const { repository, number } = at;
   const parked = await wasParked(trx, repository.id, number);
   await settlePromise(trx, repository.id, `close:${number}`, "reopened");
@@ -157,8 +196,10 @@ export async function reopenItem(trx: Trx, at: ItemAt, by: string, eventAt: Date
     const reason = "It was parked before it was closed, and reopening does not unpark.";
     return parkItem(trx, at, { by, reason, eventAt });
   }
-  await setStateTag(trx, at, null);
-  await setState(trx, repository.id, number, { state: null, by, eventAt });
+  await changingRole(trx, at, { trigger: "reopen", actor: by, summary }, async () => {
+    await setStateTag(trx, at, null);
+    await setState(trx, repository.id, number, { state: null, by, eventAt });
+  });
 }
 
 /** Promises a label on the issue. */

@@ -92,3 +92,17 @@ export class Once {
     return new Replayed(200, JSON.stringify({ granted: false, key, reason: "superseded", blockers: [] }));
   }
 }
+
+/** Runs a write whose answer is sent with status 200, under the caller's key if there is one. */
+export function runOnce<T>(
+  once: Once | null,
+  deps: Deps,
+  write: (deps: Deps) => Promise<T>,
+  isSuccess: (answer: T) => boolean = () => true,
+): Promise<T> {
+  if (once === null) return write(deps);
+  return once.run(async (inside) => {
+    const result = await write(inside);
+    return { result, kept: isSuccess(result) ? { status: 200, answer: result, grant: null } : null };
+  });
+}

@@ -4,7 +4,7 @@ import type { ItemBody, ItemsQuery } from "../contract/items.ts";
 import { Problem } from "../contract/problem.ts";
 import { MAX_INT32 } from "../contract/text.ts";
 import { roleOf } from "../domain/item-state.ts";
-import { isHeld } from "../domain/lease.ts";
+import { roleFacts } from "../domain/why-not.ts";
 import { findItemView, listItemViews } from "../store/item-facts.ts";
 import type { Repository } from "../store/repositories.ts";
 import { cursorOf, readCursor } from "./cursor.ts";
@@ -48,7 +48,7 @@ export async function listItems(
     });
     for (const item of page.items) {
       const { facts } = item;
-      const role = roleOf({ state: facts.state, held: isHeld(facts.claim, page.now) });
+      const role = roleOf(roleFacts(facts, page.now));
       const wanted =
         (query.role === undefined || query.role === role) &&
         (query.epic === undefined || isPartOf(item, repository, query.epic));

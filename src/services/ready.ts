@@ -3,7 +3,8 @@
 import type { ReadyAnswer, ReadyQuery } from "../contract/items.ts";
 import { readySet } from "../domain/ready-set.ts";
 import { itemOfTarget } from "../domain/record-key.ts";
-import { type ItemView, openItems } from "../store/item-facts.ts";
+import { openItems } from "../store/item-facts.ts";
+import type { ItemView } from "../store/item-view.ts";
 import type { Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 import { defectBody, itemBody, reasonBody } from "./item-body.ts";
@@ -31,7 +32,9 @@ export async function ready(deps: Deps, repository: Repository, query: ReadyQuer
     verdict: set.verdict,
     pending: Math.min(set.pending, MOST),
     ready: await Promise.all(shown.map((item) => itemBody(deps.db, repository, item, asker))),
-    overlapping: [],
+    overlapping: set.overlapping
+      .slice(0, query.limit)
+      .map((item) => ({ number: item.number, with: [...item.with] })),
     waiting: set.waiting
       .slice(0, query.limit)
       .map(({ number, reasons }) => ({ number, reasons: reasons.map(reasonBody) })),
@@ -43,7 +46,7 @@ export async function ready(deps: Deps, repository: Repository, query: ReadyQuer
     defects: defects.slice(0, query.limit).map(defectBody),
     totals: {
       ready: total(set.ready),
-      overlapping: 0,
+      overlapping: total(set.overlapping),
       waiting: total(set.waiting),
       inFlight: total(set.inFlight),
       awaitingAdmission: total(set.awaitingAdmission),

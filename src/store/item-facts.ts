@@ -1,30 +1,17 @@
 /** Reads everything the rules ask about items, in one statement, so that the facts are of one moment. */
 
 import { type RawBuilder, sql } from "kysely";
-import { type AttemptFacts, type Attempts, countAttempts } from "../domain/attempts.ts";
-import { type Blocker, type BlockerFacts, blockerStatus } from "../domain/blockers.ts";
-import { type Defect, type DefectCode, defectsOf } from "../domain/defects.ts";
-import type { ItemState } from "../domain/item-state.ts";
+import type { Blocker } from "../domain/blockers.ts";
 import { itemOfTarget } from "../domain/record-key.ts";
-import type { RepositorySettings } from "../domain/settings.ts";
-import type { GroupingFacts, ItemFacts } from "../domain/why-not.ts";
 import type { Db } from "./database.ts";
-
-/** An item with its facts, its mirror and its record: what every reader of items gets. */
-export interface ItemView {
-  readonly facts: ItemFacts;
-  readonly attempts: Attempts & { readonly grants: number; readonly markers: number };
-  readonly defects: readonly Defect[];
-  readonly title: string;
-  readonly url: string;
-  readonly labels: readonly string[];
-  readonly stateReason: string | null;
-  readonly admittedBy: string | null;
-  readonly author: string | null;
-  readonly links: readonly { relation: string; repositoryId: number; target: string }[];
-  readonly updatedAt: Date;
-  readonly parkReason: string | null;
-}
+import {
+  type BlockerRow,
+  type ItemView,
+  type ItemViewRow,
+  type Limits,
+  toBlocker,
+  toView,
+} from "./item-view.ts";
 
 /** What a `blockedBy` edge to this target would hang on. */
 export async function findBlocker(
@@ -52,63 +39,6 @@ export async function findBlocker(
   };
   return toBlocker({ ...(rows[0] ?? absent), ...edge }, home);
 }
-
-interface ItemViewRow {
-  number: number;
-  enrolled: boolean;
-  admitted: boolean;
-  admitted_by: string | null;
-  state: ItemState;
-  state_at: Date | null;
-  park_reason: string | null;
-  ruling_owner: string | null;
-  question: string | null;
-  tags: string[];
-  title: string;
-  html_url: string;
-  labels: string[];
-  issue_open: boolean;
-  state_reason: string | null;
-  author_login: string | null;
-  created_at: Date;
-  updated_at: Date;
-  parts: number;
-  grants: number[];
-  markers: number[];
-  unposted: number[];
-  links: { relation: string; repositoryId: number; target: string }[];
-  blockers: BlockerRow[];
-  incidents: { code: DefectCode; value: string; detail: string; since: string }[];
-  active_at: Date | null;
-  own_threshold: number | null;
-  grouping: GroupingFacts;
-  fence: number | null;
-  live: boolean | null;
-  owner: string | null;
-  actor: string | null;
-  region: string | null;
-  lease_expires_at: Date | null;
-  reclaims: number | null;
-  now: Date;
-}
-
-interface BlockerRow {
-  repositoryId: number;
-  target: string;
-  isItem: boolean;
-  state: ItemState;
-  tags: string[] | null;
-  issueOpen: boolean | null;
-  issueReason: string | null;
-  rulingOwner: string | null;
-  question: string | null;
-}
-
-/** A promise to GitHub that is this old and still unkept is a defect, not a delay. */
-const SETTLE_MS = 5 * 60_000;
-
-/** What a repository's settings say about its items. */
-type Limits = Pick<RepositorySettings, "poisonThreshold" | "quarantineSeconds">;
 
 export interface ItemPage {
   readonly items: readonly ItemView[];
@@ -205,8 +135,17 @@ async function read(
           where n.repository_id = i.repository_id and n.integrates = any (i.ancestors) and n.number <> i.number
             and held(i.repository_id, n.number, db_now()) is not null),
         'fanOutOpen', i.integrates is not null and fan_out_open(i.repository_id, i.integrates, i.number, db_now()),
-        'heldBelow', i.parts > 0 and exists (select 1 from descendants_of(i.repository_id, i.number) d
+        -- Not by \`parts\`, which counts the enrolled: what was taken off the backlog may still be held.
+        'heldBelow', exists (select 1 from record_link l where l.target_repository_id = i.repository_id
+            and l.target_number = i.number and l.relation = 'partOf')
+          and exists (select 1 from descendants_of(i.repository_id, i.number) d
           where held(i.repository_id, d, db_now()) is not null)) as grouping,
+      case when i.hold_at is not null
+        then jsonb_build_object('by', i.hold_by, 'at', i.hold_at, 'note', i.hold_note) end as hold,
+      i.started_under is not null and exists (select 1 from claim a
+        where a.repository_id = i.repository_id and a.topic = 'backlog' and a.scope = 'subtree' and a.live
+          and a.lease_expires_at > db_now() and a.fence = i.started_under
+          and a.id = any (select 'issue-' || x from unnest(i.ancestors) x)) as started_above,
       c.fence, c.live, c.owner, c.actor, c.region, c.lease_expires_at, c.reclaims, db_now() as now
     from item i
     join record r on r.repository_id = i.repository_id and r.topic = 'backlog' and r.id = 'issue-' || i.number
@@ -216,80 +155,4 @@ async function read(
     order by i.number ${limit}`.execute(db);
   const now = rows[0]?.now ?? new Date(0);
   return { now, items: rows.map((row) => toView(row, repositoryId, settings)) };
-}
-
-function toView(row: ItemViewRow, repositoryId: number, settings: Limits): ItemView {
-  const attemptFacts: AttemptFacts = { grants: row.grants, markers: row.markers, unposted: row.unposted };
-  const attempts = countAttempts(attemptFacts);
-  const facts: ItemFacts = {
-    number: row.number,
-    enrolled: row.enrolled,
-    admitted: row.admitted,
-    state: row.state,
-    issueOpen: row.issue_open,
-    tags: row.tags,
-    createdAt: row.created_at,
-    parts: row.parts,
-    blockers: row.blockers.map((blocker) => toBlocker(blocker, repositoryId)),
-    attempts: attempts.count,
-    threshold: row.own_threshold ?? settings.poisonThreshold,
-    claim: toClaim(row),
-    rulingOwner: row.ruling_owner,
-    question: row.question,
-    grouping: row.grouping,
-    activeAt: row.active_at,
-    quarantineSeconds: settings.quarantineSeconds,
-  };
-  const derived = defectsOf({
-    item: facts,
-    reading: attempts.reading,
-    relations: [...new Set(row.links.map((link) => link.relation))],
-    since: row.updated_at,
-    stateAt: row.state_at,
-    settledBefore: new Date(row.now.getTime() - SETTLE_MS),
-  });
-  const incidents = row.incidents.map((incident) => ({
-    ...incident,
-    number: row.number,
-    since: new Date(incident.since),
-  }));
-  return {
-    facts,
-    attempts: { ...attempts, grants: row.grants.length, markers: row.markers.length },
-    defects: [...derived, ...incidents],
-    title: row.title,
-    url: row.html_url,
-    labels: row.labels,
-    stateReason: row.state_reason,
-    admittedBy: row.admitted_by,
-    author: row.author_login,
-    links: row.links,
-    updatedAt: row.updated_at,
-    parkReason: row.park_reason,
-  };
-}
-
-function toClaim(row: ItemViewRow): ItemFacts["claim"] {
-  const { fence, live, owner, actor, region, lease_expires_at, reclaims } = row;
-  if (fence === null || live === null || owner === null || actor === null) return null;
-  if (region === null || lease_expires_at === null || reclaims === null) return null;
-  return { fence, live, owner, actor, region, leaseExpiresAt: lease_expires_at, reclaims };
-}
-
-function toBlocker(row: BlockerRow, repositoryId: number): Blocker {
-  const number = itemOfTarget(row.target);
-  return {
-    number: row.repositoryId === repositoryId ? number : null,
-    target: row.target,
-    status: blockerStatus(toBlockerFacts(row, number)),
-    rulingOwner: row.rulingOwner,
-    question: row.question,
-  };
-}
-
-function toBlockerFacts(row: BlockerRow, number: number | null): BlockerFacts {
-  if (row.repositoryId === 0) return { kind: "unknown" };
-  if (number === null || row.issueOpen === null) return { kind: "missing" };
-  if (row.isItem) return { kind: "item", state: row.state, tags: row.tags ?? [] };
-  return { kind: "issue", open: row.issueOpen, stateReason: row.issueReason };
 }

@@ -12,6 +12,9 @@ export interface ItemRow {
   readonly admissionAt: Date;
   readonly state: ItemState;
   readonly stateEventAt: Date | null;
+  /** The epic that this item integrates. */
+  readonly integrates: number | null;
+  readonly onHold: boolean;
 }
 
 /** Whether the item was parked when it ended. */
@@ -25,7 +28,16 @@ export async function wasParked(db: Db, repositoryId: number, number: number): P
   return row?.was_parked ?? false;
 }
 
-const COLUMNS = ["number", "enrolled", "admitted", "admission_at", "state", "state_event_at"] as const;
+const COLUMNS = [
+  "number",
+  "enrolled",
+  "admitted",
+  "admission_at",
+  "state",
+  "state_event_at",
+  "integrates",
+  "hold_at",
+] as const;
 
 /** The item's own row, or null when the issue is no item. */
 export async function findItem(db: Db, repositoryId: number, number: number): Promise<ItemRow | null> {
@@ -43,6 +55,8 @@ export async function findItem(db: Db, repositoryId: number, number: number): Pr
     admissionAt: row.admission_at,
     state: row.state,
     stateEventAt: row.state_event_at,
+    integrates: row.integrates,
+    onHold: row.hold_at !== null,
   };
 }
 
@@ -131,6 +145,10 @@ export async function setState(
       park_reason: change.parkReason ?? null,
       ruling_owner: change.rulingOwner ?? null,
       question: change.question ?? null,
+      // What ended or was parked is not on hold besides.
+      ...(change.state === null
+        ? {}
+        : { hold_at: null, hold_by: null, hold_note: null, started_under: null }),
       ...(change.eventAt === null ? {} : { state_event_at: change.eventAt }),
     })
     .where("repository_id", "=", repositoryId)
@@ -223,17 +241,23 @@ export async function itemsToSweep(db: Db, limit: number, after: { repositoryId:
   return rows;
 }
 
+const MUST_SHOW = {
+  enrolled: sql`(i.state is null or i.state = 'parked')`,
+  gated: sql`i.state is null and not i.admitted`,
+  parked: sql`i.state = 'parked'`,
+};
+
 /** Items that must show a label and do not: the gate where nobody admitted, the park's where it is parked. */
 export async function itemsNotShowing(
   db: Db,
   repositoryId: number,
-  which: "gated" | "parked",
+  which: keyof typeof MUST_SHOW,
   label: string,
 ): Promise<number[]> {
   const { rows } = await sql<{ number: number }>`
     select i.number from item i join issue s on s.repository_id = i.repository_id and s.number = i.number
     where i.repository_id = ${repositoryId} and i.enrolled and s.state = 'open' and s.gone is null
-      and ${which === "parked" ? sql`i.state = 'parked'` : sql`i.state is null and not i.admitted`}
+      and ${MUST_SHOW[which]}
       and not exists (select 1 from unnest(s.labels) as has where lower(has) = lower(${label}))
     order by i.number`.execute(db);
   return rows.map((row) => row.number);

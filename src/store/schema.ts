@@ -38,6 +38,14 @@ export interface RepositoryTable {
   created_at: Defaulted<Date>;
 }
 
+export interface ConfigurationTable {
+  repository_id: number;
+  known: Defaulted<boolean>;
+  version: Defaulted<number>;
+  problems: Defaulted<string[]>;
+  held: Defaulted<string[]>;
+}
+
 export interface InboxTable {
   repository_id: number;
   hook_id: string;
@@ -110,6 +118,23 @@ export interface ItemTable {
   priority: Generated<number>;
   phase: Generated<string | null>;
   active_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
+  hold_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
+  hold_by: Defaulted<string | null>;
+  hold_note: Defaulted<string | null>;
+  started_under: Defaulted<number | null>;
+}
+
+export interface TransitionTable {
+  repository_id: number;
+  number: number;
+  id: Generated<number>;
+  trigger: string;
+  actor: string;
+  from_role: string;
+  to_role: string;
+  summary: string | null;
+  fence: number | null;
+  at: Defaulted<Date>;
 }
 
 export interface IncidentTable {
@@ -234,6 +259,7 @@ export interface Tables extends MirrorTables {
   claim_waiter: ClaimWaiterTable;
   installation: InstallationTable;
   repository: RepositoryTable;
+  configuration: ConfigurationTable;
   inbox: InboxTable;
   record: RecordTable;
   record_link: RecordLinkTable;
@@ -246,4 +272,5 @@ export interface Tables extends MirrorTables {
   resume_block: ResumeBlockTable;
   changed_path: ChangedPathTable;
   kept_answer: KeptAnswerTable;
+  transition: TransitionTable;
 }

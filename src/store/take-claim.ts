@@ -1,9 +1,9 @@
-/** The one call that decides and grants a claim (`take_claim` in migrations/0002): round trips decide its speed. */
+/** The one call that decides and grants a claim (`take_claim` in migrations/0004): round trips decide its speed. */
 
-import { sql } from "kysely";
 import type { RecordRef } from "../domain/record-key.ts";
+import { callFunction } from "./call.ts";
 import type { Db } from "./database.ts";
-import { untilNotBrokenOff } from "./failure.ts";
+import { repositoryMoved } from "./records.ts";
 
 export interface ClaimCall {
   readonly ref: RecordRef;
@@ -50,21 +50,32 @@ export interface ClaimRefusedRow {
   readonly retryAfterMs: number | null;
   readonly blockers: readonly number[];
   /** The caller's place in the line, if it was put there. */
-  readonly ticket?: number;
+  readonly ticket?: number | null;
 }
 
 export type ClaimRow = ClaimGrantedRow | ClaimRefusedRow;
 
+const TAKE_CLAIM = "select take_claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) as answer";
+
 /** Takes a claim, refuses it, or puts the caller into the line. */
 export async function takeClaim(db: Db, call: ClaimCall): Promise<ClaimRow> {
   const { ref } = call;
-  const query = sql<{ answer: ClaimRow }>`
-    select take_claim(${ref.repositoryId}, ${ref.topic}, ${ref.id}, ${call.owner}, ${call.actor}, ${call.region},
-      ${call.deploymentRegion}, ${call.leaseSeconds}, ${call.scope}, ${call.takeover}, ${call.wait}, ${call.ticket},
-      ${call.replica}, ${call.markAfterSeconds}) as answer`;
-  // In a transaction of the caller's, that one is run again.
-  const { rows } = await (db.isTransaction ? query.execute(db) : untilNotBrokenOff(() => query.execute(db)));
-  const answer = rows[0]?.answer;
-  if (!answer) throw new Error("take_claim answered nothing");
+  const answer = await callFunction<ClaimRow>(db, TAKE_CLAIM, [
+    ref.repositoryId,
+    ref.topic,
+    ref.id,
+    call.owner,
+    call.actor,
+    call.region,
+    call.deploymentRegion,
+    call.leaseSeconds,
+    call.scope,
+    call.takeover,
+    call.wait,
+    call.ticket,
+    call.replica,
+    call.markAfterSeconds,
+  ]);
+  if (!answer.granted && answer.reason === "moved") throw repositoryMoved();
   return answer;
 }

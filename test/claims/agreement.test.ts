@@ -97,6 +97,7 @@ const held = (scope: "item" | "subtree", leaseEndsIn: -5 | 600) => ({
   scope,
   leaseEndsIn,
 });
+const RELEASED = { live: false, owner: "w/a", scope: "item", leaseEndsIn: -5 };
 const RARE: [Backlog, Asking[]][] = [
   [
     backlog({ claim: held("subtree", 600) }, { partOf: [[3, 1]] }),
@@ -137,6 +138,15 @@ const RARE: [Backlog, Asking[]][] = [
   [backlog({ state: "complete" }, { blockedBy: [[2, 1]] }), [asks(1), asks(2)]],
   [backlog({ enrolled: false }), [asks(1)]],
   [backlog({ open: false }), [asks(1)]],
+  [
+    {
+      ...backlog({}, { nested: true }),
+      items: NUMBERS.map((number) =>
+        number === 2 ? { ...FREE, enrolled: false, claim: held("item", 600) } : FREE,
+      ),
+    },
+    [asks(1), asks(1, { scope: "subtree" })],
+  ],
   [backlog({ claim: held("item", 600) }), [asks(1)]],
 ];
 
@@ -182,18 +192,13 @@ async function write(
         [repository, `issue-${number}`, attempt],
       );
     }
-    if (!item.claim) continue;
+    // A grant always leaves a claim behind, which outlives it as the mark.
+    const claim = item.claim ?? (item.attempts > 0 ? RELEASED : null);
+    if (!claim) continue;
     await pool.query(
       `insert into claim (repository_id, topic, id, fence, live, owner, actor, region, scope, lease_seconds, granted_at, lease_expires_at)
        values ($1, 'backlog', $2, 4, $3, $4, 'admin', 'local', $5, 60, now(), now() + make_interval(secs => $6))`,
-      [
-        repository,
-        `issue-${number}`,
-        item.claim.live,
-        item.claim.owner,
-        item.claim.scope,
-        item.claim.leaseEndsIn,
-      ],
+      [repository, `issue-${number}`, claim.live, claim.owner, claim.scope, claim.leaseEndsIn],
     );
   }
   const edges = [

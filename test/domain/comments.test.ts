@@ -29,6 +29,7 @@ const parked = (facts: Partial<ParkNews> = {}): ParkNews => ({
   ...OUTCOME,
   reason: "3 attempts did not complete it.",
   note: null,
+  ruling: null,
   staleLabel: "stale",
   ...facts,
 });
@@ -52,6 +53,12 @@ describe("every comment begins with its marker", () => {
     ["a release", releasedComment(OUTCOME, null), outcome("released")],
     ["a completion by a merge", completedComment(OUTCOME, { pull: 12, base: "dev" }), outcome("complete")],
     ["a completion by a human", completedComment(OUTCOME, { human: "alice" }), outcome("complete")],
+    [
+      "a completion by durable places",
+      completedComment(OUTCOME, { durable: ["mem/a/b"] }),
+      outcome("complete"),
+    ],
+    ["a completion with the integration", completedComment(OUTCOME, { integration: 9 }), outcome("complete")],
     ["a park", parkedComment(parked()), outcome("parked")],
   ])("%s", (_, body, marker) => {
     expect(parseMarker(body)).toEqual(marker);
@@ -131,7 +138,9 @@ const saidWith = (text: string): string[] => [
   releasedComment(OUTCOME, text),
   parkedComment(parked({ reason: text })),
   parkedComment(parked({ note: text })),
+  parkedComment(parked({ ruling: { owner: text, question: text } })),
   completedComment(OUTCOME, { human: text }),
+  completedComment(OUTCOME, { durable: [text] }),
   completedComment(OUTCOME, { pull: 12, base: text }),
 ];
 const below = (body: string): string => body.slice(body.indexOf("\n") + 1);

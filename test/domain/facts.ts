@@ -43,6 +43,9 @@ export const item = (facts: Partial<ItemFacts> = {}): ItemFacts => ({
   grouping: ALONE,
   activeAt: null,
   quarantineSeconds: 900,
+  hold: null,
+  startedAbove: false,
+  radius: [],
   ...facts,
 });
 
@@ -124,4 +127,7 @@ export const anItem: fc.Arbitrary<ItemFacts> = fc.record({
   grouping: fc.constant(ALONE),
   activeAt: fc.constant(null),
   quarantineSeconds: fc.constant(900),
+  hold: fc.constantFrom(null, null, null, null, { by: "orchestrator", at: at(-60), note: null }),
+  startedAbove: fc.boolean(),
+  radius: fc.array(fc.constantFrom("src", "src/a.ts", "src/b.ts", "docs/*.md"), { maxLength: 2 }),
 });

@@ -104,6 +104,38 @@ describe("the lists", () => {
   });
 });
 
+describe("overlapping (step 11)", () => {
+  const anchored = (number: number, radius: string[], facts: Partial<ItemFacts> = {}) =>
+    item({ number, radius, ...facts });
+  /** Its lease ended a second ago, and its branch was pushed to since. */
+  const active = { claim: LAPSED, activeAt: at(-0.5) };
+
+  it.each<[string, ItemFacts, boolean]>([
+    ["is held", anchored(1, ["src"], { claim: HELD }), true],
+    ["is quarantined", anchored(1, ["src"], active), true],
+    ["lapsed without a sign of life", anchored(1, ["src"], { claim: LAPSED }), false],
+    ["is only ready itself", anchored(1, ["src"]), false],
+    ["touches something else", anchored(1, ["docs"], { claim: HELD }), false],
+  ])("an item that meets one which %s: %s", (_, other, meets) => {
+    const set = setOf([other, anchored(7, ["src/a.ts"])]);
+    expect(set.overlapping).toEqual(meets ? [{ number: 7, with: [1] }] : []);
+    expect(numbers(set.ready).includes(7)).toBe(!meets);
+  });
+
+  it("names every item that it meets", () => {
+    const flights = [1, 2, 3].map((number) => anchored(number, ["src"], { claim: HELD }));
+    expect(setOf([anchored(7, ["src/a.ts"]), ...flights]).overlapping).toEqual([
+      { number: 7, with: [1, 2, 3] },
+    ]);
+  });
+
+  it("is the verdict when nothing else could be claimed", () => {
+    const flight = anchored(1, ["src"], { claim: HELD });
+    expect(setOf([flight, anchored(7, ["src"])]).verdict).toBe("overlapping");
+    expect(setOf([flight, anchored(7, ["src"]), item({ number: 8 })]).verdict).toBe("ready");
+  });
+});
+
 describe("defects (section 6: tag, state, blocker and base-branch defects take an item out)", () => {
   it.each<DefectCode>([
     "missing_tag",
@@ -251,6 +283,7 @@ describe("any backlog", () => {
         const set = setOf(items, defects, region);
         const listed = [
           ...numbers(set.ready),
+          ...numbers(set.overlapping),
           ...numbers(set.waiting),
           ...numbers(set.inFlight),
           ...set.awaitingAdmission,
@@ -271,6 +304,7 @@ describe("any backlog", () => {
       fc.property(backlog, someDefects, (items, defects) => {
         const set = setOf(items, defects);
         expect(set.verdict === "ready").toBe(set.ready.length > 0);
+        expect(set.verdict === "overlapping").toBe(set.ready.length === 0 && set.overlapping.length > 0);
         expect(set.verdict === "idle").toBe(set.pending === 0);
         const somethingMoves = set.inFlight.length + set.awaitingAdmission.length > 0;
         if (set.verdict === "waiting") expect(somethingMoves).toBe(true);

@@ -106,4 +106,32 @@ describe("claim-next", () => {
     await world.pass(1000);
     expect((await api.repo("GET", `/items/${number}/claims`)).claims[0].ended).toBe("lapsed");
   });
+
+  it("skips what would touch the files of an item in flight, until that one is done", async () => {
+    const { repo, api } = await fresh("overlaps");
+    const alice = repo.as("alice");
+    const [first, second, other] = ["first", "second", "other"].map((title) =>
+      alice.openIssue({ title, labels: ["backlog"] }),
+    );
+    await world.settled();
+    const anchor = (number: number | undefined, path: string) =>
+      api.repo("PATCH", `/items/${number}`, { body: { links: { add: { anchoredTo: [`file/${path}`] } } } });
+    await anchor(first, "src/parser/");
+    await anchor(second, "src/parser/lexer.ts");
+    await anchor(other, "docs/guide.md");
+    const grant = await next(api, "w/1");
+    expect(grant.number).toBe(first);
+    const { ready, overlapping, totals } = await api.ready();
+    expect(ready.map((item: { number: number }) => item.number)).toEqual([other]);
+    expect(overlapping).toEqual([{ number: second, with: [first] }]);
+    expect(totals).toMatchObject({ ready: 1, overlapping: 1, inFlight: 1 });
+    expect((await next(api, "w/2")).number).toBe(other);
+    expect(await next(api, "w/3")).toMatchObject({
+      granted: false,
+      reason: "none_ready",
+      verdict: "overlapping",
+    });
+    await api.release(first ?? 0, grant.fencingToken);
+    expect((await next(api, "w/3")).number).toBe(first);
+  });
 });

@@ -41,10 +41,12 @@ export function answerError(
 ): FastifyReply {
   if (error instanceof Replayed) return sendAgain(reply, error);
   const problem = problemOf(error, request);
-  const fields = { method: request.method, route: request.routeOptions.url };
-  if (problem.code === "unavailable") {
-    log.warn({ ...fields, reason: messageOf(error) }, "a request found the database away");
-  } else if (problem.status >= 500) log.error({ ...fields, err: error }, "a request failed");
+  const where = { method: request.method, route: request.routeOptions.url };
+  if (problem.code === "unavailable" || (error instanceof Problem && problem.status >= 500)) {
+    log.warn({ ...where, reason: messageOf(error) }, "a request could not be served");
+  } else if (problem.status >= 500) {
+    log.error({ err: error, ...where }, "a request failed");
+  }
   return sendProblem(reply, problem);
 }
 

@@ -75,4 +75,11 @@ export const fenceRefusals = {
   409: problem("Refused by the fence, or an edge that would starve an item"),
 };
 
+/** And those of calls that need something to go by, which is looked for on GitHub. */
+export const evidenceRefusals = {
+  ...fenceRefusals,
+  422: problem("The evidence or the ruling is missing, or the idempotency key was used for another request"),
+  502: problem("GitHub could not be asked"),
+};
+
 export const repositoryName = ({ owner, repo }: { owner: string; repo: string }) => ({ owner, name: repo });

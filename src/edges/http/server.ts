@@ -15,6 +15,7 @@ import type { Setup } from "../../services/setup.ts";
 import { callerOf } from "./auth.ts";
 import { claimRoutes } from "./claim-routes.ts";
 import { answerError, answerNotFound } from "./errors.ts";
+import { finishingRoutes } from "./finishing-routes.ts";
 import { healthRoutes } from "./health-routes.ts";
 import { itemRoutes } from "./item-routes.ts";
 import { memoryRoutes } from "./memory-routes.ts";
@@ -85,6 +86,7 @@ export async function createServer(deps: Deps, options: ServerOptions): Promise<
     repoRoutes(routes, deps);
     itemRoutes(routes, deps);
     claimRoutes(routes, deps);
+    finishingRoutes(routes, deps);
     memoryRoutes(routes, deps);
   });
   app.get("/openapi.json", { schema: { hide: true } }, async () => app.swagger());

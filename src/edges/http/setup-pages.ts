@@ -21,7 +21,7 @@ export const PERMISSION_WORDS: Readonly<Record<string, { name: string; why: stri
   checks: { name: "Checks", why: "Sees whether the checks of a pull request passed." },
   contents: {
     name: "Contents",
-    why: "GitHub tells of pushes only with this permission: they show that a worker is still alive. It allows no change.",
+    why: "Reads one file, .github/leasehold.yml. GitHub tells of pushes only with this permission: they show that a worker is still alive. It allows no change.",
   },
 };
 

@@ -1,0 +1,86 @@
+/**
+ * The blast radius of an item: the paths it is anchored to (protocol 6, step 11). A directory covers what is below it,
+ * and a glob what it matches. Two items whose radii meet are not worked on at once.
+ */
+
+import { posix } from "node:path";
+
+const isGlob = (anchor: string): boolean => /[*?[{]/.test(anchor);
+
+/** Without `./` and slashes at its ends: `src/` is the directory `src`. */
+const plain = (anchor: string): string => anchor.replace(/^(?:\.?\/)+/, "").replace(/\/+$/, "");
+
+/** The directories that a path lies in, and the path itself. */
+function upwards(path: string): string[] {
+  const parts = path.split("/");
+  return parts.map((_, index) => parts.slice(0, index + 1).join("/"));
+}
+
+/** The part of a glob before its first wildcard, as far as it is whole directories: `src` of a glob for all below it. */
+function base(glob: string): string {
+  const parts = glob.split("/");
+  const wild = parts.findIndex(isGlob);
+  return parts.slice(0, wild).join("/");
+}
+
+const isWithin = (path: string, directory: string): boolean =>
+  directory === "" || path === directory || path.startsWith(`${directory}/`);
+
+/** Two globs meet, as far as can be told without a file list, when one's directory lies in the other's. */
+function globMeets(glob: string, other: string): boolean {
+  if (isGlob(other)) return isWithin(base(glob), base(other)) || isWithin(base(other), base(glob));
+  // A directory meets the globs that reach below it; what has no extension is taken for one.
+  const mayHold = !/\.[^/]+$/.test(other) && isWithin(other, base(glob)) && glob.includes("**");
+  return posix.matchesGlob(other, glob) || isWithin(base(glob), other) || mayHold;
+}
+
+/** The radii of the items in flight, to be asked which of them another radius meets. */
+export class RadiusIndex {
+  /** Items by each of their paths, and by each directory that those lie in. */
+  readonly #at = new Map<string, Set<number>>();
+  readonly #below = new Map<string, Set<number>>();
+  readonly #globs: { glob: string; number: number }[] = [];
+  readonly #paths: { path: string; number: number }[] = [];
+
+  constructor(items: Iterable<{ readonly number: number; readonly radius: readonly string[] }>) {
+    for (const { number, radius } of items) {
+      for (const anchor of radius) this.#add(number, plain(anchor));
+    }
+  }
+
+  #add(number: number, anchor: string): void {
+    if (isGlob(anchor)) {
+      this.#globs.push({ glob: anchor, number });
+      return;
+    }
+    this.#paths.push({ path: anchor, number });
+    put(this.#at, anchor, number);
+    for (const directory of upwards(anchor)) put(this.#below, directory, number);
+  }
+
+  /** The items whose radius this one meets, ascending; never itself. */
+  meets(item: { readonly number: number; readonly radius: readonly string[] }): number[] {
+    const found = new Set<number>();
+    for (const anchor of item.radius.map(plain)) {
+      if (isGlob(anchor)) {
+        for (const { path, number } of this.#paths) if (globMeets(anchor, path)) found.add(number);
+      } else {
+        for (const directory of upwards(anchor)) add(found, this.#at.get(directory));
+        add(found, this.#below.get(anchor));
+      }
+      for (const { glob, number } of this.#globs) if (globMeets(glob, anchor)) found.add(number);
+    }
+    found.delete(item.number);
+    return [...found].sort((a, b) => a - b);
+  }
+}
+
+function put(map: Map<string, Set<number>>, key: string, number: number): void {
+  const numbers = map.get(key);
+  if (numbers) numbers.add(number);
+  else map.set(key, new Set([number]));
+}
+
+function add(found: Set<number>, numbers: ReadonlySet<number> | undefined): void {
+  for (const number of numbers ?? []) found.add(number);
+}

@@ -1,0 +1,173 @@
+/** An item as the rules see it, made of the row that `item-facts.ts` reads. */
+
+import { type AttemptFacts, type Attempts, countAttempts } from "../domain/attempts.ts";
+import { type Blocker, type BlockerFacts, blockerStatus } from "../domain/blockers.ts";
+import { type Defect, type DefectCode, defectsOf } from "../domain/defects.ts";
+import type { ItemState } from "../domain/item-state.ts";
+import { itemOfTarget } from "../domain/record-key.ts";
+import type { RepositorySettings } from "../domain/settings.ts";
+import { tagValue } from "../domain/tags.ts";
+import type { GroupingFacts, ItemFacts } from "../domain/why-not.ts";
+
+/** An item with its facts, its mirror and its record: what every reader of items gets. */
+export interface ItemView {
+  readonly facts: ItemFacts;
+  readonly attempts: Attempts & { readonly grants: number; readonly markers: number };
+  readonly defects: readonly Defect[];
+  readonly title: string;
+  readonly url: string;
+  readonly labels: readonly string[];
+  readonly stateReason: string | null;
+  readonly admittedBy: string | null;
+  readonly author: string | null;
+  readonly links: readonly { relation: string; repositoryId: number; target: string }[];
+  readonly updatedAt: Date;
+  readonly parkReason: string | null;
+}
+
+/** What a repository's settings say about its items. */
+export type Limits = Pick<RepositorySettings, "poisonThreshold" | "quarantineSeconds">;
+
+export interface ItemViewRow {
+  number: number;
+  enrolled: boolean;
+  admitted: boolean;
+  admitted_by: string | null;
+  state: ItemState;
+  state_at: Date | null;
+  park_reason: string | null;
+  ruling_owner: string | null;
+  question: string | null;
+  tags: string[];
+  title: string;
+  html_url: string;
+  labels: string[];
+  issue_open: boolean;
+  state_reason: string | null;
+  author_login: string | null;
+  created_at: Date;
+  updated_at: Date;
+  parts: number;
+  grants: number[];
+  markers: number[];
+  unposted: number[];
+  links: { relation: string; repositoryId: number; target: string }[];
+  blockers: BlockerRow[];
+  incidents: { code: DefectCode; value: string; detail: string; since: string }[];
+  active_at: Date | null;
+  own_threshold: number | null;
+  grouping: GroupingFacts;
+  hold: { by: string; at: string; note: string | null } | null;
+  started_above: boolean;
+  fence: number | null;
+  live: boolean | null;
+  owner: string | null;
+  actor: string | null;
+  region: string | null;
+  lease_expires_at: Date | null;
+  reclaims: number | null;
+  now: Date;
+}
+
+export interface BlockerRow {
+  repositoryId: number;
+  target: string;
+  isItem: boolean;
+  state: ItemState;
+  tags: string[] | null;
+  issueOpen: boolean | null;
+  issueReason: string | null;
+  rulingOwner: string | null;
+  question: string | null;
+}
+
+/** A promise to GitHub that is this old and still unkept is a defect, not a delay. */
+const SETTLE_MS = 5 * 60_000;
+
+export function toView(row: ItemViewRow, repositoryId: number, settings: Limits): ItemView {
+  const attemptFacts: AttemptFacts = { grants: row.grants, markers: row.markers, unposted: row.unposted };
+  const attempts = countAttempts(attemptFacts);
+  const facts: ItemFacts = {
+    number: row.number,
+    enrolled: row.enrolled,
+    admitted: row.admitted,
+    state: row.state,
+    issueOpen: row.issue_open,
+    tags: row.tags,
+    createdAt: row.created_at,
+    parts: row.parts,
+    blockers: row.blockers.map((blocker) => toBlocker(blocker, repositoryId)),
+    attempts: attempts.count,
+    threshold: row.own_threshold ?? settings.poisonThreshold,
+    claim: toClaim(row),
+    rulingOwner: row.ruling_owner,
+    question: row.question,
+    grouping: row.grouping,
+    hold: row.hold && { ...row.hold, at: new Date(row.hold.at) },
+    startedAbove: row.started_above,
+    radius: radiusOf(row, repositoryId),
+    activeAt: row.active_at,
+    quarantineSeconds: settings.quarantineSeconds,
+  };
+  const derived = defectsOf({
+    item: facts,
+    reading: attempts.reading,
+    relations: [...new Set(row.links.map((link) => link.relation))],
+    since: row.updated_at,
+    stateAt: row.state_at,
+    settledBefore: new Date(row.now.getTime() - SETTLE_MS),
+  });
+  const incidents = row.incidents.map((incident) => ({
+    ...incident,
+    number: row.number,
+    since: new Date(incident.since),
+  }));
+  return {
+    facts,
+    attempts: { ...attempts, grants: row.grants.length, markers: row.markers.length },
+    defects: [...derived, ...incidents],
+    title: row.title,
+    url: row.html_url,
+    labels: row.labels,
+    stateReason: row.state_reason,
+    admittedBy: row.admitted_by,
+    author: row.author_login,
+    links: row.links,
+    updatedAt: row.updated_at,
+    parkReason: row.park_reason,
+  };
+}
+
+/** Files of its own repository; research touches none. */
+function radiusOf(row: ItemViewRow, repositoryId: number): string[] {
+  if (tagValue(row.tags, "phase:") === "research") return [];
+  return row.links.flatMap((link) => {
+    const isAnchor = link.relation === "anchoredTo" && link.repositoryId === repositoryId;
+    return isAnchor && link.target.startsWith("file/") ? [link.target.slice("file/".length)] : [];
+  });
+}
+
+function toClaim(row: ItemViewRow): ItemFacts["claim"] {
+  const { fence, live, owner, actor, region, lease_expires_at, reclaims } = row;
+  if (fence === null || live === null || owner === null || actor === null) return null;
+  if (region === null || lease_expires_at === null || reclaims === null) return null;
+  return { fence, live, owner, actor, region, leaseExpiresAt: lease_expires_at, reclaims };
+}
+
+export function toBlocker(row: BlockerRow, repositoryId: number): Blocker {
+  const number = itemOfTarget(row.target);
+  return {
+    number: row.repositoryId === repositoryId ? number : null,
+    target: row.target,
+    status: blockerStatus(toBlockerFacts(row, number)),
+    rulingOwner: row.rulingOwner,
+    question: row.question,
+  };
+}
+
+function toBlockerFacts(row: BlockerRow, number: number | null): BlockerFacts {
+  if (row.repositoryId === 0) return { kind: "unknown" };
+  if (number === null || row.issueOpen === null) return { kind: "missing" };
+  if (row.isItem) return { kind: "item", state: row.state, tags: row.tags ?? [] };
+  return { kind: "issue", open: row.issueOpen, stateReason: row.issueReason };
+}
