@@ -9,6 +9,7 @@ import { ConfigError, loadConfig } from "./config.ts";
 import { createLog } from "./log.ts";
 import { type EmbeddedPostgres, EmbeddedPostgresError, startEmbeddedPostgres } from "./postgres/embedded.ts";
 import { startMessage } from "./start-message.ts";
+import { isConnectionLost } from "./store/failure.ts";
 
 /** Whatever hangs, the process is gone by then: SIGTERM promises ten seconds. */
 const EXIT_MS = 9_500;
@@ -48,12 +49,8 @@ async function main(): Promise<void> {
  */
 function outliveLostConnections(log: Logger): void {
   process.on("unhandledRejection", (error) => {
-    const message = error instanceof Error ? error.message : String(error);
-    const code = (error as { code?: string } | null)?.code ?? "";
-    const isLost =
-      /^(08...|57P0.|ECONN|EPIPE)/.test(code) || /Connection terminated|Client has encountered/.test(message);
-    if (!isLost) throw error;
-    log.warn({ reason: message }, "a database connection was lost");
+    if (!isConnectionLost(error)) throw error;
+    log.warn({ reason: (error as Error).message }, "a database connection was lost");
   });
 }
 

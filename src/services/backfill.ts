@@ -26,7 +26,7 @@ import {
   saveBackfillCursor,
   takeBackfill,
 } from "../store/backfill.ts";
-import { isDataError } from "../store/database.ts";
+import { isDataError } from "../store/failure.ts";
 import { findIssue, saveComment, saveLabel } from "../store/mirror.ts";
 import { pullsWithoutBranches, savePull } from "../store/pulls.ts";
 import { lockRecord } from "../store/records.ts";

@@ -6,6 +6,7 @@
 
 import { CompiledQuery } from "kysely";
 import { type Db, poolOf } from "./database.ts";
+import { untilNotBrokenOff } from "./failure.ts";
 
 export interface FunctionCall {
   /** Names the statement on each connection. */
@@ -14,7 +15,10 @@ export interface FunctionCall {
   readonly text: string;
 }
 
-/** Calls the function and answers what it does. */
+/**
+ * Calls the function and answers what it does. What PostgreSQL breaks off is run again; in a transaction of the
+ * caller's, that one is.
+ */
 export async function callFunction<T>(
   db: Db,
   { name, text }: FunctionCall,
@@ -23,7 +27,7 @@ export async function callFunction<T>(
   const values = [...parameters];
   const pool = poolOf(db);
   const { rows } = pool
-    ? await pool.query<{ answer: T }>({ name, text, values })
+    ? await untilNotBrokenOff(() => pool.query<{ answer: T }>({ name, text, values }))
     : await db.executeQuery<{ answer: T }>(CompiledQuery.raw(text, values));
   const [row] = rows;
   if (!row) throw new Error(`${name} answered nothing`);

@@ -2,6 +2,7 @@
 
 import { Kysely, PostgresDialect, type Transaction } from "kysely";
 import pg from "pg";
+import { untilNotBrokenOff } from "./failure.ts";
 import type { Tables } from "./schema.ts";
 
 export type Db = Kysely<Tables>;
@@ -34,6 +35,9 @@ export interface Notice {
 /** Notices of our own SQL are raised with this SQLSTATE. */
 const OWN_NOTICE = "LH001";
 
+/** Longer than a busy pool makes anybody wait; a PostgreSQL that does not answer must not keep callers for ever. */
+const CONNECT_MS = 20_000;
+
 /**
  * Opens a pool of at most `size` connections. `onError` hears of idle connections that PostgreSQL closed, `onNotice`
  * of what our own SQL has to say, whether or not its transaction is committed.
@@ -44,7 +48,13 @@ export function openDatabase(
   onError: (error: Error) => void,
   onNotice: (notice: Notice) => void = () => {},
 ): Database {
-  const pool = new pg.Pool({ connectionString: url, max: size, types, application_name: "leasehold" });
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: size,
+    connectionTimeoutMillis: CONNECT_MS,
+    types,
+    application_name: "leasehold",
+  });
   let closing = false;
   // Without a listener an idle client's error would end the process. While closing, connections may be cut.
   const report = (error: Error): void => {
@@ -72,9 +82,12 @@ const pools = new WeakMap<Db, pg.Pool>();
 /** The pool behind `db`, for single statements on the hot path; null when `db` is a transaction. */
 export const poolOf = (db: Db): pg.Pool | null => (db.isTransaction ? null : (pools.get(db) ?? null));
 
-/** Runs `work` in a transaction: in the one that `db` is already, or else in a new one. */
+/**
+ * Runs `work` in a transaction: in the one that `db` is already, or else in a new one, which is run again when
+ * PostgreSQL broke it off. So `work` does nothing but ask PostgreSQL; what else follows comes after.
+ */
 export const inTransaction = <T>(db: Db, work: (trx: Trx) => Promise<T>): Promise<T> =>
-  db.isTransaction ? work(db as Trx) : db.transaction().execute(work);
+  db.isTransaction ? work(db as Trx) : untilNotBrokenOff(() => db.transaction().execute(work));
 
 /** Whether PostgreSQL answers. */
 export async function pingDatabase(database: Database): Promise<boolean> {
@@ -85,7 +98,3 @@ export async function pingDatabase(database: Database): Promise<boolean> {
     return false;
   }
 }
-
-/** PostgreSQL refused a value (classes 22 and 23): trying again would not help. */
-export const isDataError = (error: unknown): boolean =>
-  /^2[23]/.test((error as { code?: string } | null)?.code ?? "");

@@ -13,6 +13,7 @@ import { drainLane, type Receive } from "../../services/drain-inbox.ts";
 import { drainInstallation } from "../../services/drain-outbox.ts";
 import { sweep } from "../../services/sweep.ts";
 import { pendingBackfills } from "../../store/backfill.ts";
+import { isConnectionLost } from "../../store/failure.ts";
 import { pruneDeliveries, secondsUntilDelivery } from "../../store/inbox.ts";
 import { askForJob } from "../../store/jobs.ts";
 import { secondsUntilPromise } from "../../store/outbox.ts";
@@ -102,8 +103,12 @@ interface Drains {
 }
 
 function createDrains(deps: Deps, options: JobsOptions, stopping: AbortSignal): Drains {
-  const onError = (error: unknown): void =>
-    deps.log.error({ err: error }, "a queue could not be worked off; it is tried again");
+  const onError = (error: unknown): void => {
+    const told = "a queue could not be worked off; it is tried again";
+    // PostgreSQL is away, which other lines of the log tell of.
+    if (isConnectionLost(error)) deps.log.warn({ reason: (error as Error).message }, told);
+    else deps.log.error({ err: error }, told);
+  };
   return {
     inbox: new Drain({
       loops: INBOX_LOOPS,
