@@ -55,14 +55,18 @@ export function whyNotReady(item: ItemFacts, defects: readonly Defect[], asker: 
 export const isInFlight = (item: ItemFacts, asker: Asker): boolean =>
   isHeld(item.claim, asker.now) || quarantineEnd(item, asker) > asker.now;
 
-/** Orders by (priority, createdAt, number). */
+/** What can be merged now comes first; then orders by (priority, createdAt, number). */
 export function byUrgency(a: ItemFacts, b: ItemFacts): number {
   return (
+    Number(isResumable(b)) - Number(isResumable(a)) ||
     priorityRank(a.tags) - priorityRank(b.tags) ||
     a.createdAt.getTime() - b.createdAt.getTime() ||
     a.number - b.number
   );
 }
+
+/** Finishing it is the cheapest work there is (protocol 6). */
+export const isResumable = (item: ItemFacts): boolean => item.review?.review === "resumable";
 
 /** Sorts the items of a repository into the lists of `GET R/ready`. `items` are the live and the parked ones. */
 export function readySet(items: readonly ItemFacts[], defects: readonly Defect[], asker: Asker): ReadySet {
@@ -147,6 +151,8 @@ function moves(reason: ReadyReason, item: ItemFacts, moving: ReadonlySet<number>
   switch (reason.reason) {
     case "foreign_region":
       return true; // claimable elsewhere
+    case "in_review":
+      return true; // people and checks have it
     case "not_admitted":
       return true; // a human's turn; what else holds the item up is judged by itself
     case "grouping":

@@ -7,6 +7,7 @@ import { isPoison } from "./attempts.ts";
 import { type Blocker, isOpen } from "./blockers.ts";
 import type { ItemState, RoleFacts } from "./item-state.ts";
 import { isHeld } from "./lease.ts";
+import { type ItemReview, waitsText } from "./review.ts";
 import { tagValue } from "./tags.ts";
 
 export interface ClaimFacts {
@@ -46,6 +47,8 @@ export interface ItemFacts {
   readonly startedAbove: boolean;
   /** The paths that it is anchored to. Of research items: none (protocol 6). */
   readonly radius: readonly string[];
+  /** What its own open pull requests mean for it; null: none is open. */
+  readonly review: ItemReview | null;
 }
 
 export interface Hold {
@@ -88,6 +91,7 @@ export type ItemReason =
   | "grouping"
   | "not_admitted"
   | "blocked"
+  | "in_review"
   | "poison"
   | "ancestor_claimed"
   | "not_quiesced"
@@ -148,6 +152,11 @@ export function reasonsAgainst(item: ItemFacts, asker: Asker): Reason[] {
   }
   const held = isHeld(item.claim, asker.now);
   if (held) reasons.push({ reason: "contended" });
+  // Its holder goes on; for everybody else others are to say something first, the same owner included.
+  if (item.review?.review === "in_review" && !held) {
+    const { pull, waits } = item.review;
+    reasons.push({ reason: "in_review", detail: waitsText(pull, waits) });
+  }
   // The last attempt runs to its end; only then is the item poisoned.
   if (isPoison(item.attempts, item.threshold) && !held) reasons.push({ reason: "poison" });
   const { grouping } = item;
@@ -168,7 +177,7 @@ export const roleFacts = (item: ItemFacts, now: Date): RoleFacts => ({
   held: isHeld(item.claim, now),
   startedAbove: item.startedAbove,
   onHold: item.hold !== null,
-  pullOpen: false,
+  pullOpen: item.review !== null,
 });
 
 /**

@@ -146,6 +146,8 @@ async function read(
         where a.repository_id = i.repository_id and a.topic = 'backlog' and a.scope = 'subtree' and a.live
           and a.lease_expires_at > db_now() and a.fence = i.started_under
           and a.id = any (select 'issue-' || x from unnest(i.ancestors) x)) as started_above,
+      case when i.review is not null
+        then jsonb_build_object('review', i.review, 'pull', i.review_pull, 'waits', i.review_waits) end as review,
       c.fence, c.live, c.owner, c.actor, c.region, c.lease_expires_at, c.reclaims, db_now() as now
     from item i
     join record r on r.repository_id = i.repository_id and r.topic = 'backlog' and r.id = 'issue-' || i.number

@@ -46,6 +46,7 @@ export const item = (facts: Partial<ItemFacts> = {}): ItemFacts => ({
   hold: null,
   startedAbove: false,
   radius: [],
+  review: null,
   ...facts,
 });
 
@@ -130,4 +131,12 @@ export const anItem: fc.Arbitrary<ItemFacts> = fc.record({
   hold: fc.constantFrom(null, null, null, null, { by: "orchestrator", at: at(-60), note: null }),
   startedAbove: fc.boolean(),
   radius: fc.array(fc.constantFrom("src", "src/a.ts", "src/b.ts", "docs/*.md"), { maxLength: 2 }),
+  review: fc.constantFrom(
+    null,
+    null,
+    null,
+    { review: "in_review", pull: 12, waits: "checks" },
+    { review: "resumable", pull: 12, waits: null },
+    { review: "again", pull: 12, waits: null },
+  ),
 });
