@@ -155,6 +155,8 @@ function moves(reason: ReadyReason, item: ItemFacts, moving: ReadonlySet<number>
       return true; // people and checks have it
     case "not_admitted":
       return true; // a human's turn; what else holds the item up is judged by itself
+    case "poison":
+      return item.review?.review === "in_review"; // judged when that has come to its end
     case "grouping":
     case "not_quiesced":
       return moving.size > 0; // moves with its parts, each of which is judged itself; never alone

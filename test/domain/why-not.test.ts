@@ -6,6 +6,8 @@ import { anItem, at, blocker, claim, HELD, HOME, item, LAPSED, NOW, RELEASED, ta
 const against = (facts: ItemFacts, region: string | null = HOME) =>
   reasonsAgainst(facts, { now: NOW, region });
 
+const IN_REVIEW = { review: "in_review", pull: 12, waits: "checks" } as const;
+
 describe("reasonsAgainst", () => {
   it.each<[string, Partial<ItemFacts>, Reason[]]>([
     ["nothing", {}, []],
@@ -43,6 +45,14 @@ describe("reasonsAgainst", () => {
     ["over the threshold", { attempts: 4 }, [{ reason: "poison" }]],
     ["at the threshold, the last attempt lapsed", { attempts: 3, claim: LAPSED }, [{ reason: "poison" }]],
     ["the third attempt runs to its end", { attempts: 3, claim: HELD }, [{ reason: "contended" }]],
+    [
+      "in review: nobody's turn, whoever asks",
+      { review: { review: "in_review", pull: 12, waits: "reviewers" } },
+      [{ reason: "in_review", detail: "pull request #12 waits for the reviewers that were asked" }],
+    ],
+    ["in review, but its holder works on", { review: IN_REVIEW, claim: HELD }, [{ reason: "contended" }]],
+    ["its pull request can be merged now", { review: { review: "resumable", pull: 12, waits: null } }, []],
+    ["its pull request needs a worker", { review: { review: "again", pull: 12, waits: null } }, []],
     ["held", { claim: HELD }, [{ reason: "contended" }]],
     ["lapsed", { claim: LAPSED }, []],
     ["at the exact end of the lease", { claim: claim({ leaseExpiresAt: NOW }) }, []],
