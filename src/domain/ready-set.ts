@@ -77,12 +77,15 @@ export function readySet(items: readonly ItemFacts[], defects: readonly Defect[]
   const inFlight: { number: number; leaseExpiresAt: Date; isHeld: boolean }[] = [];
   const awaitingAdmission: number[] = [];
   const resting: Judged[] = [];
-  const index = new RadiusIndex(live.filter((item) => isInFlight(item, asker)));
+  const worked = live.filter((item) => isInFlight(item, asker));
+  const atWork = new RadiusIndex(worked);
+  // Work in a pull request is in the way of new work, but not of other work that lies in one: neither would ever go on.
+  const underWay = new RadiusIndex([...worked, ...live.filter((item) => item.review !== null)]);
   const overlapping: { number: number; with: number[] }[] = [];
   for (const item of [...live].sort(byUrgency)) {
     const reasons = whyNotReady(item, defects, asker);
     if (reasons.length === 0) {
-      const meets = index.meets(item);
+      const meets = (item.review === null ? underWay : atWork).meets(item);
       if (meets.length === 0) ready.push(item);
       else overlapping.push({ number: item.number, with: meets });
     } else if (item.claim !== null && isInFlight(item, asker)) {

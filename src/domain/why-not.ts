@@ -5,6 +5,7 @@
 
 import { isPoison } from "./attempts.ts";
 import { type Blocker, isOpen } from "./blockers.ts";
+import { isGrouping } from "./grouping.ts";
 import type { ItemState, RoleFacts } from "./item-state.ts";
 import { isHeld } from "./lease.ts";
 import { type ItemReview, waitsText } from "./review.ts";
@@ -29,8 +30,11 @@ export interface ItemFacts {
   readonly issueOpen: boolean;
   readonly tags: readonly string[];
   readonly createdAt: Date;
-  /** How many items are `partOf` this one; above zero it is a grouping. */
+  /** How many items are `partOf` this one, and how many of them are neither complete nor cancelled. */
   readonly parts: number;
+  readonly openParts: number;
+  /** An item integrates this one. */
+  readonly integrated: boolean;
   readonly blockers: readonly Blocker[];
   readonly attempts: number;
   readonly threshold: number;
@@ -138,7 +142,7 @@ export function reasonsAgainst(item: ItemFacts, asker: Asker): Reason[] {
   if (asker.region !== null && home !== null && home !== asker.region)
     reasons.push({ reason: "foreign_region" });
   const subtree = asker.claimant?.scope === "subtree";
-  if (item.parts > 0 && !subtree) reasons.push({ reason: "grouping" });
+  if (isGrouping(item) && !subtree) reasons.push({ reason: "grouping" });
   if (!item.admitted) reasons.push({ reason: "not_admitted" });
   if (item.hold) reasons.push({ reason: "blocked", on: [], detail: holdText(item.hold) });
   const open = item.blockers.filter(isOpen);

@@ -36,10 +36,10 @@ import { takeMarker } from "./apply-comment.ts";
 import { takeIssue } from "./backfill-issue.ts";
 import type { Deps } from "./deps.ts";
 import { followDefaultBranch } from "./follow-default-branch.ts";
+import { takePull } from "./item-review.ts";
 import { configureAnew } from "./load-configuration.ts";
 import { promiseOwnLabels } from "./own-labels.ts";
 import { ChangedMeanwhile } from "./settle-delivery.ts";
-import { takePull } from "./item-review.ts";
 
 /** After a failure that names no time. */
 const RETRY_SECONDS = 30;

@@ -49,6 +49,8 @@ export interface ItemViewRow {
   created_at: Date;
   updated_at: Date;
   parts: number;
+  open_parts: number;
+  integrated: boolean;
   grants: number[];
   markers: number[];
   unposted: number[];
@@ -98,6 +100,8 @@ export function toView(row: ItemViewRow, repositoryId: number, settings: Limits)
     tags: row.tags,
     createdAt: row.created_at,
     parts: row.parts,
+    openParts: row.open_parts,
+    integrated: row.integrated,
     blockers: row.blockers.map((blocker) => toBlocker(blocker, repositoryId)),
     attempts: attempts.count,
     threshold: row.own_threshold ?? settings.poisonThreshold,

@@ -71,7 +71,7 @@ describe("the lists", () => {
     ["blocked", waitsFor(7, 3), "waiting"],
     ["blocked, after a lapse", item({ blockers: [blocker(3)], claim: LAPSED }), "waiting"],
     ["not admitted, after a release", unadmitted(7, { claim: RELEASED }), "awaitingAdmission"],
-    ["a grouping", item({ parts: 1 }), "waiting"],
+    ["a grouping", item({ parts: 1, openParts: 1 }), "waiting"],
     ["at the threshold", item({ attempts: 3 }), "waiting"],
     ["in review", inReview(7), "waiting"],
     ["in review, held", inReview(7, { claim: HELD }), "inFlight"],
@@ -216,11 +216,11 @@ describe("the verdict", () => {
       "one blocker complete, the other in flight",
       [IN_FLIGHT, item({ number: 2, blockers: [blocker(9, "satisfied"), blocker(1)] })],
     ],
-    ["waiting", "an epic whose item is in flight", [item({ number: 1, parts: 1 }), held(2)]],
+    ["waiting", "an epic whose item is in flight", [item({ number: 1, parts: 1, openParts: 1 }), held(2)]],
     [
       "waiting",
       "an epic, and what is blocked by it",
-      [item({ number: 1, parts: 1 }), held(2), waitsFor(3, 1)],
+      [item({ number: 1, parts: 1, openParts: 1 }), held(2), waitsFor(3, 1)],
     ],
     ["alarm", "a stalled blocker", [STALLED, parked(3)]],
     ["alarm", "a stalled blocker, though another item is in flight", [IN_FLIGHT, STALLED, parked(3)]],
@@ -259,7 +259,11 @@ describe("the verdict", () => {
       "not admitted, and behind a parked item",
       [unadmitted(1, { blockers: [blocker(3, "stalled")] }), parked(3)],
     ],
-    ["alarm", "an epic alone: all that was part of it is parked", [item({ number: 1, parts: 1 }), parked(2)]],
+    [
+      "alarm",
+      "an epic alone: all that was part of it is parked",
+      [item({ number: 1, parts: 1, openParts: 1 }), parked(2)],
+    ],
   ])("%s: %s", (verdict, _, items) => expect(setOf(items).verdict).toBe(verdict));
 
   it("is alarm for an item with a defect that waits for admission as well", () => {
@@ -325,7 +329,9 @@ describe("any backlog", () => {
         expect(set.verdict === "ready").toBe(set.ready.length > 0);
         expect(set.verdict === "overlapping").toBe(set.ready.length === 0 && set.overlapping.length > 0);
         expect(set.verdict === "idle").toBe(set.pending === 0);
-        const inReview = set.waiting.some(({ reasons }) => reasons.some(({ reason }) => reason === "in_review"));
+        const inReview = set.waiting.some(({ reasons }) =>
+          reasons.some(({ reason }) => reason === "in_review"),
+        );
         const somethingMoves = set.inFlight.length + set.awaitingAdmission.length > 0 || inReview;
         if (set.verdict === "waiting") expect(somethingMoves).toBe(true);
         if (set.verdict === "alarm")

@@ -1,11 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { isGrouping } from "../../src/domain/grouping.ts";
 import { type ItemFacts, type Reason, reasonsAgainst } from "../../src/domain/why-not.ts";
 import { anItem, at, blocker, claim, HELD, HOME, item, LAPSED, NOW, RELEASED, tagsWith } from "./facts.ts";
 
 const against = (facts: ItemFacts, region: string | null = HOME) =>
   reasonsAgainst(facts, { now: NOW, region });
 
+const EPIC = tagsWith("baseBranch:", "baseBranch:feat/epic/login");
 const IN_REVIEW = { review: "in_review", pull: 12, waits: "checks" } as const;
 
 describe("reasonsAgainst", () => {
@@ -21,7 +23,15 @@ describe("reasonsAgainst", () => {
     ["cancelled", { state: "cancelled" }, [{ reason: "closed" }]],
     ["live, but its issue was closed by an agent", { issueOpen: false }, [{ reason: "closed" }]],
     ["at home elsewhere", { tags: tagsWith("homeRegion:", "homeRegion:eu") }, [{ reason: "foreign_region" }]],
-    ["a grouping", { parts: 1 }, [{ reason: "grouping" }]],
+    ["a native parent whose parts have all ended: an ordinary item", { parts: 2 }, []],
+    ["an epic whose parts have all ended, with a branch", { parts: 2, tags: EPIC }, [{ reason: "grouping" }]],
+    [
+      "an epic whose parts have all ended, to be integrated",
+      { parts: 2, integrated: true },
+      [{ reason: "grouping" }],
+    ],
+    ["an item that lost its parts, with a branch of an epic", { tags: EPIC }, []],
+    ["a grouping", { parts: 1, openParts: 1 }, [{ reason: "grouping" }]],
     ["not admitted", { admitted: false }, [{ reason: "not_admitted" }]],
     ["a blocker that is not complete", { blockers: [blocker(3)] }, [{ reason: "blocked", on: [3] }]],
     ["a blocker that is complete", { blockers: [blocker(3, "satisfied")] }, []],
@@ -71,6 +81,7 @@ describe("reasonsAgainst", () => {
     const hopeless = item({
       tags: tagsWith("homeRegion:", "homeRegion:eu"),
       parts: 2,
+      openParts: 1,
       admitted: false,
       blockers: [blocker(3)],
       claim: HELD,
@@ -116,8 +127,10 @@ describe("reasonsAgainst", () => {
           admitted: true,
           state: null,
           issueOpen: true,
-          parts: 0,
         });
+        expect(isGrouping(facts)).toBe(false);
+        expect(facts.review?.review).not.toBe("in_review");
+        expect(facts.hold).toBeNull();
         expect(facts.blockers.every(({ status }) => status === "satisfied")).toBe(true);
         expect(facts.attempts).toBeLessThan(facts.threshold);
         expect(facts.claim?.live === true && facts.claim.leaseExpiresAt > NOW).toBe(false);
