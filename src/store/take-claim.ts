@@ -38,6 +38,8 @@ export interface ClaimGrantedRow {
   readonly newAttempt: boolean;
   readonly attempt: number;
   readonly previous: PreviousClaim | null;
+  /** An own pull request of the item is open. */
+  readonly ownPull: boolean;
   /** Of items only. */
   readonly tags: readonly string[] | null;
   readonly title: string | null;
