@@ -84,8 +84,12 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
     await line.start();
     const listener = new Listener({
       url: databaseUrl,
-      channels: ["claim_line", "repository_changed"],
-      onNotify: (channel, name) => (channel === "claim_line" ? line.call(name) : names.forget()),
+      channels: ["claim_line", "repository_changed", "item_check"],
+      onNotify: (channel, name) => {
+        if (channel === "claim_line") line.call(name);
+        else if (channel === "item_check") deps.wake.checks();
+        else names.forget();
+      },
       onConnect: () => {
         names.forget();
         void line.look();

@@ -42,6 +42,9 @@ const EXCLUDING: ReadonlySet<string> = new Set([
   "wrong_base",
 ]);
 
+/** Whether such a defect takes its item out of the ready set. */
+export const isExcluding = (code: string): boolean => EXCLUDING.has(code);
+
 /** All reasons for an item, defects included: what `waiting` and `GET R/items/{n}` show. */
 export function whyNotReady(item: ItemFacts, defects: readonly Defect[], asker: Asker): ReadyReason[] {
   const excluding = defects.filter((defect) => defect.number === item.number && EXCLUDING.has(defect.code));

@@ -27,6 +27,8 @@ export interface Deps {
 export interface Wake {
   inbox(): void;
   outbox(): void;
+  /** Items' defects are to be looked at. */
+  checks(): void;
   pulls(): void;
   backfill(repositoryId: number): void;
 }

@@ -6,7 +6,9 @@ import { itemRef } from "../domain/record-key.ts";
 import { type ItemFacts, quarantineEnd } from "../domain/why-not.ts";
 import { clearDeadLines } from "../store/claim-line.ts";
 import type { Trx } from "../store/database.ts";
+import { askOverdueChecks } from "../store/item-checks.ts";
 import { findItemView } from "../store/item-facts.ts";
+import { SETTLE_SECONDS } from "../store/item-view.ts";
 import { itemsToSweep } from "../store/items.ts";
 import { pruneAnswers } from "../store/kept-answers.ts";
 import { retryPromisedLabels } from "../store/outbox.ts";
@@ -42,6 +44,8 @@ export async function sweep(deps: Deps): Promise<number> {
   }
   await clearDeadLines(deps.db);
   await pruneAnswers(deps.db);
+  await askOverdueChecks(deps.db, SETTLE_SECONDS);
+  deps.wake.checks();
   const retried = await retryPromisedLabels(deps.db);
   if (parked > 0 || retried > 0) {
     deps.log.info({ parked, halfParks: retried }, "the park sweep changed something");

@@ -63,6 +63,16 @@ export function openItems(db: Db, repositoryId: number, settings: Limits): Promi
   return read(db, repositoryId, settings, sql`(i.state is null or i.state = 'parked') and i.enrolled`, sql``);
 }
 
+/** The items of these numbers. */
+export function itemViews(
+  db: Db,
+  repositoryId: number,
+  numbers: readonly number[],
+  settings: Limits,
+): Promise<ItemPage> {
+  return read(db, repositoryId, settings, sql`i.number = any (${[...numbers]}::int[])`, sql``);
+}
+
 export interface ItemFilter {
   readonly after: number;
   readonly limit: number;

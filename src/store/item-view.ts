@@ -86,7 +86,7 @@ export interface BlockerRow {
 }
 
 /** A promise to GitHub that is this old and still unkept is a defect, not a delay. */
-const SETTLE_MS = 5 * 60_000;
+export const SETTLE_SECONDS = 300;
 
 export function toView(row: ItemViewRow, repositoryId: number, settings: Limits): ItemView {
   const attemptFacts: AttemptFacts = { grants: row.grants, markers: row.markers, unposted: row.unposted };
@@ -122,7 +122,7 @@ export function toView(row: ItemViewRow, repositoryId: number, settings: Limits)
     relations: [...new Set(row.links.map((link) => link.relation))],
     since: row.updated_at,
     stateAt: row.state_at,
-    settledBefore: new Date(row.now.getTime() - SETTLE_MS),
+    settledBefore: new Date(row.now.getTime() - SETTLE_SECONDS * 1000),
   });
   const incidents = row.incidents.map((incident) => ({
     ...incident,

@@ -122,9 +122,22 @@ export interface ItemTable {
   hold_by: Defaulted<string | null>;
   hold_note: Defaulted<string | null>;
   started_under: Defaulted<number | null>;
+  grouping: Generated<boolean>;
+  flawed: Generated<boolean>;
+  offered: ColumnType<boolean, never, never>;
+  urgency: ColumnType<number, never, never>;
   review: Defaulted<"in_review" | "resumable" | "again" | null>;
   review_pull: Defaulted<number | null>;
   review_waits: Defaulted<string | null>;
+}
+
+export interface DefectTable {
+  repository_id: number;
+  number: number;
+  code: string;
+  value: string;
+  detail: string;
+  since: Defaulted<Date>;
 }
 
 export interface TransitionTable {
@@ -288,4 +301,5 @@ export interface Tables extends MirrorTables {
   changed_path: ChangedPathTable;
   kept_answer: KeptAnswerTable;
   transition: TransitionTable;
+  defect: DefectTable;
 }

@@ -178,6 +178,8 @@ export class World {
         where p.read_due_at <= db_now() and r.installed and r.current_name and i.suspended_at is null
           and i.removed_at is null
       union all
+      select 'check of #' || number from item_check
+      union all
       select 'backfill ' || name || ' ' || coalesce(backfill_error, '') from repository r
         join installation i on i.id = r.installation_id
         where backfill_state = 'pending' and installed and current_name and suspended_at is null

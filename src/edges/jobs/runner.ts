@@ -8,6 +8,7 @@ import { run, type TaskList, Logger as WorkerLogger } from "graphile-worker";
 import type { Logger } from "pino";
 import { z } from "zod";
 import { backfill } from "../../services/backfill.ts";
+import { checkItems } from "../../services/check-items.ts";
 import type { Deps } from "../../services/deps.ts";
 import { drainLane, type Receive } from "../../services/drain-inbox.ts";
 import { drainInstallation } from "../../services/drain-outbox.ts";
@@ -38,6 +39,7 @@ const BackfillPayload = z.object({ repositoryId: z.int() });
 /** How many lanes of the inbox, and how many installations of the outbox, one process works on at once. */
 const INBOX_LOOPS = 8;
 const OUTBOX_LOOPS = 4;
+const CHECK_LOOPS = 2;
 /** How many pull requests one process reads at once: nothing waits for them but an item's place in the ready set. */
 const PULL_LOOPS = 2;
 /** How long work under way may come to its own end before GitHub's requests are cut off. */
@@ -86,6 +88,7 @@ export async function startJobs(deps: Deps, options: JobsOptions): Promise<Jobs>
         runner.stop().catch(() => {}),
         drains.inbox.settled(),
         drains.outbox.settled(),
+        drains.checks.settled(),
         drains.pulls.settled(),
       ]);
       await within(ended, Math.min(GRACE_MS, withinMs));
@@ -105,6 +108,7 @@ async function within(work: Promise<unknown>, ms: number): Promise<void> {
 interface Drains {
   readonly inbox: Drain;
   readonly outbox: Drain;
+  readonly checks: Drain;
   readonly pulls: Drain;
 }
 
@@ -130,6 +134,13 @@ function createDrains(deps: Deps, options: JobsOptions, stopping: AbortSignal): 
       onError,
       stopping,
     }),
+    checks: new Drain({
+      loops: CHECK_LOOPS,
+      unit: () => checkItems(deps.db),
+      onIdle: async () => {},
+      onError,
+      stopping,
+    }),
     pulls: new Drain({
       loops: PULL_LOOPS,
       unit: () => readDuePull(deps, stopping),
@@ -144,6 +155,7 @@ function taskList(deps: Deps, options: JobsOptions, drains: Drains, stopping: Ab
   return {
     inbox: () => drains.inbox.wake(),
     outbox: () => drains.outbox.wake(),
+    checks: () => drains.checks.wake(),
     pulls: () => drains.pulls.wake(),
     sweep: async () => {
       // Asked for again before the work, so that a sweep that fails is not the last.
@@ -166,6 +178,7 @@ async function wakeIn(deps: Deps, name: "inbox" | "outbox" | "pulls", seconds: n
 async function lookForWork(deps: Deps, options: JobsOptions): Promise<void> {
   await askForJob(deps.db, "inbox", { key: "inbox" });
   await askForJob(deps.db, "outbox", { key: "outbox" });
+  await askForJob(deps.db, "checks", { key: "checks" });
   await askForJob(deps.db, "pulls", { key: "pulls" });
   await askForJob(deps.db, "sweep", { key: "sweep", inSeconds: options.sweepSeconds, keep: true });
   for (const repositoryId of await pendingBackfills(deps.db, 50)) {
