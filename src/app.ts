@@ -50,8 +50,11 @@ async function closeServer(server: Server): Promise<void> {
 
 export async function startApp({ config, databaseUrl, adminToken, version, log }: AppOptions): Promise<App> {
   // Only what it says: pg hangs the client on the error, and with it the password.
-  const database = openDatabase(databaseUrl, POOL_SIZE, ({ message }) =>
-    log.warn({ reason: message }, "a database connection broke"),
+  const database = openDatabase(
+    databaseUrl,
+    POOL_SIZE,
+    ({ message }) => log.warn({ reason: message }, "a database connection broke"),
+    ({ severity, message, detail }) => log[severity]({ detail }, message),
   );
   try {
     const applied = await migrate(database);

@@ -82,6 +82,9 @@ function causeOf(error: unknown): string | null {
   if (/^(28...|3D...|08...|57P03|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|ECONNRESET)$/.test(code ?? "")) {
     return `PostgreSQL cannot be reached (${message || code}): check DATABASE_URL, or unset it to use the embedded one.`;
   }
+  if (code === "25006") {
+    return `PostgreSQL accepts no writes (${message}): point DATABASE_URL at the primary, not at a standby.`;
+  }
   if (/^(ENOTDIR|EEXIST|EACCES|EPERM|EROFS|ENOENT)$/.test(code ?? "")) {
     return `${message}: set DATA_DIR to a folder that this user may write to.`;
   }

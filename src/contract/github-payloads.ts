@@ -85,6 +85,11 @@ export const GitHubPull = z.object({
   created_at: date,
   updated_at: date,
   closed_at: date.nullish(),
+  requested_reviewers: z.array(GitHubUser.nullable()).nullish(),
+  requested_teams: z.array(z.object({ slug: z.string().nullish() })).nullish(),
+  // Only of one pull request that was asked for; null while GitHub works it out.
+  mergeable: z.boolean().nullish(),
+  mergeable_state: z.string().nullish(),
 });
 export type GitHubPull = z.infer<typeof GitHubPull>;
 
@@ -137,31 +142,39 @@ export const IssueCommentPayload = z.object({
 
 export const PullRequestPayload = z.object({ ...envelope, action: z.string(), pull_request: GitHubPull });
 
+export const GitHubReview = z.object({
+  id,
+  user: GitHubUser.nullish(),
+  author_association: z.string().nullish(),
+  state: z.string(),
+  commit_id: z.string().nullish(),
+  submitted_at: date.nullish(),
+});
+export type GitHubReview = z.infer<typeof GitHubReview>;
+
 export const PullRequestReviewPayload = z.object({
   ...envelope,
   action: z.string(),
   pull_request: z.object({ number }),
-  review: z.object({
-    id,
-    user: GitHubUser.nullish(),
-    state: z.string(),
-    commit_id: z.string().nullish(),
-    submitted_at: date.nullish(),
-  }),
+  review: GitHubReview,
 });
+
+export const GitHubCheckSuite = z.object({
+  id,
+  head_sha: z.string(),
+  head_branch: z.string().nullish(),
+  app: z.object({ id: id.nullish(), slug: z.string().nullish() }).nullish(),
+  status: z.string().nullish(),
+  conclusion: z.string().nullish(),
+  latest_check_runs_count: z.int().nullish(),
+  updated_at: date,
+});
+export type GitHubCheckSuite = z.infer<typeof GitHubCheckSuite>;
 
 export const CheckSuitePayload = z.object({
   ...envelope,
   action: z.string(),
-  check_suite: z.object({
-    id,
-    head_sha: z.string(),
-    head_branch: z.string().nullish(),
-    app: z.object({ slug: z.string().nullish() }).nullish(),
-    status: z.string().nullish(),
-    conclusion: z.string().nullish(),
-    updated_at: date,
-  }),
+  check_suite: GitHubCheckSuite,
 });
 
 const paths = z.array(z.string()).nullish();

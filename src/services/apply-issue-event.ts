@@ -86,6 +86,7 @@ export async function applyIssueEvent(deps: Deps, seq: number, payload: Payload)
       await markGone(trx, repository.id, number, event.action);
     }
   });
+  if (item === null || item.state !== null) deps.wake.pulls();
 }
 
 function mirrored(stored: IssueSnapshot | null, incoming: IssueSnapshot, event: IssueEvent): IssueSnapshot {

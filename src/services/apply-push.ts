@@ -5,12 +5,16 @@ import { CONFIGURATION_PATH } from "../contract/configuration.ts";
 import type { PushPayload } from "../contract/github-payloads.ts";
 import { itemOfBranch } from "../domain/branch-names.ts";
 import { touchesFile } from "../domain/configuration-push.ts";
+import type { Trx } from "../store/database.ts";
 import { addChangedPaths, itemsAtBranch } from "../store/handover.ts";
+import { lockItems } from "../store/item-lock.ts";
 import { findItem, markActive } from "../store/items.ts";
+import { markMoved, ownPullsInto } from "../store/pull-readings.ts";
 import { saveBranchHead } from "../store/pulls.ts";
 import type { Repository } from "../store/repositories.ts";
 import { senderOf } from "./ask-actor.ts";
 import type { Deps } from "./deps.ts";
+import { reviewItems } from "./item-review.ts";
 import { knownRepository } from "./known-repository.ts";
 import { type Look, lookAtConfiguration, takeConfiguration } from "./load-configuration.ts";
 import { settleDelivery } from "./settle-delivery.ts";
@@ -25,11 +29,14 @@ export async function applyPush(deps: Deps, seq: number, payload: Payload): Prom
   const look = branch === repository.defaultBranch ? await lookAfterPush(deps, repository, payload) : null;
   let isReadAgain = false;
   await settleDelivery(deps, seq, async (trx) => {
+    // It takes items' locks, which come before rows.
+    if (!payload.deleted) await meetBase(trx, repository, branch);
     await saveBranchHead(trx, repository.id, {
       name: branch,
       sha: payload.deleted ? null : payload.after,
       pusherId: payload.sender?.id ?? null,
       pusherLogin: payload.sender?.login ?? null,
+      pusherType: payload.sender?.type ?? null,
       pushedAt: pushedAt(payload) ?? new Date(0),
     });
     if (look !== null) isReadAgain = await takeConfiguration(trx, repository, look);
@@ -50,6 +57,17 @@ export async function applyPush(deps: Deps, seq: number, payload: Payload): Prom
     }
   });
   if (isReadAgain) deps.wake.backfill(repository.id);
+  deps.wake.pulls();
+}
+
+/** A push to a base may make a conflict, and GitHub tells of none: what goes there is read again, in its time. */
+async function meetBase(trx: Trx, repository: Repository, base: string): Promise<void> {
+  const into = await ownPullsInto(trx, repository.id, base);
+  if (into.length === 0) return;
+  const items = [...new Set(into.map(({ item }) => item))];
+  await lockItems(trx, repository.id, items);
+  await markMoved(trx, repository.id, [...new Set(into.map(({ pull }) => pull))]);
+  await reviewItems(trx, repository, items);
 }
 
 const pathsOf = ({ added, modified, removed }: NonNullable<Payload["commits"]>[number]): string[] => [

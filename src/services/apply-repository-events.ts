@@ -1,8 +1,7 @@
-/** What GitHub says of a repository as a whole: its address, labels, branches, checks, and whether the App reaches it. */
+/** What GitHub says of a repository as a whole: its address, labels, branches, and whether the App reaches it. */
 
 import type { z } from "zod";
 import type {
-  CheckSuitePayload,
   InstallationPayload,
   InstallationRepositoriesPayload,
   LabelPayload,
@@ -11,7 +10,6 @@ import type {
 import { sameLabel } from "../domain/tags.ts";
 import type { Trx } from "../store/database.ts";
 import { deleteLabel, findLabelName, renameLabelOnIssues, saveLabel } from "../store/mirror.ts";
-import { saveCheckSuite } from "../store/pulls.ts";
 import {
   isNewDescription,
   markInstalled,
@@ -170,27 +168,4 @@ async function renameLabel(trx: Trx, repository: Repository, from: string, to: s
   const which = sameLabel(from, gate) ? "gated" : sameLabel(from, stale) ? "parked" : null;
   if (which === null) return;
   await promiseWhereMissing(trx, repository, which, which === "gated" ? gate : stale);
-}
-
-/** `check_suite`: the checks of a commit moved. */
-export async function applyCheckSuite(
-  deps: Deps,
-  seq: number,
-  payload: z.infer<typeof CheckSuitePayload>,
-): Promise<void> {
-  const repository = await knownRepository(deps, payload);
-  await settleDelivery(deps, seq, async (trx) => {
-    if (!repository) return;
-    const suite = payload.check_suite;
-    await saveCheckSuite(trx, {
-      repository_id: repository.id,
-      id: suite.id,
-      head_sha: suite.head_sha,
-      head_branch: suite.head_branch ?? null,
-      app_slug: suite.app?.slug ?? null,
-      status: suite.status ?? null,
-      conclusion: suite.conclusion ?? null,
-      updated_at: suite.updated_at,
-    });
-  });
 }

@@ -28,13 +28,15 @@ import {
 } from "../store/backfill.ts";
 import { isDataError } from "../store/failure.ts";
 import { findIssue, saveComment, saveLabel } from "../store/mirror.ts";
-import { pullsWithoutBranches, savePull } from "../store/pulls.ts";
+import { forgetReading } from "../store/pull-readings.ts";
+import { type PullSnapshot, pullsWithoutBranches } from "../store/pulls.ts";
 import { lockRecord } from "../store/records.ts";
 import { findRepositoryById, markHeard, type Repository, saveRepository } from "../store/repositories.ts";
-import { takeMarker } from "./apply-comment.ts";
+import { heedFence, takeMarker } from "./apply-comment.ts";
 import { takeIssue } from "./backfill-issue.ts";
 import type { Deps } from "./deps.ts";
 import { followDefaultBranch } from "./follow-default-branch.ts";
+import { takePull } from "./item-review.ts";
 import { configureAnew } from "./load-configuration.ts";
 import { promiseOwnLabels } from "./own-labels.ts";
 import { ChangedMeanwhile } from "./settle-delivery.ts";
@@ -78,6 +80,7 @@ async function goOn(
     const next = await step(deps, client, repository, cursor).catch(againIfChanged);
     deps.wake.outbox();
     if (next === "again") continue;
+    deps.wake.pulls();
     if (next === null) {
       await finishBackfill(deps.db, repositoryId, worker);
       await markHeard(deps.db, repositoryId);
@@ -134,7 +137,7 @@ async function step(
       for (const pull of page.rows) {
         const snapshot = pullSnapshot(pull, { ...repository, host: hostOf(pull.html_url) });
         await orNote(deps, repository, `pull request #${pull.number}`, () =>
-          deps.db.transaction().execute((trx) => savePull(trx, repository.id, snapshot)),
+          keepPull(deps, repository, snapshot),
         );
       }
       return page.full ? { ...cursor, page: cursor.page + 1 } : { ...START, phase: "missed_pulls" };
@@ -142,7 +145,7 @@ async function step(
     case "missed_pulls": {
       // Pages shift while pull requests close; those that the issue list named are read one by one.
       const missed = await pullsWithoutBranches(deps.db, repository.id, cursor.after, 50);
-      for (const number of missed) await takePull(deps, client, repository, number);
+      for (const number of missed) await readMissed(deps, client, repository, number);
       const last = missed.at(-1);
       return last === undefined ? null : { ...cursor, after: last };
     }
@@ -221,21 +224,29 @@ async function takeComment(
   repository: Repository,
   comment: ReturnType<typeof commentSnapshot>,
 ): Promise<void> {
-  // Comments of issues that are not mirrored (closed ones, pull requests) are not needed.
-  if (!(await findIssue(deps.db, repository.id, comment.issueNumber))) return;
+  const isMirrored = (await findIssue(deps.db, repository.id, comment.issueNumber)) !== null;
   await deps.db.transaction().execute(async (trx) => {
+    // Of issues that are not mirrored (closed ones, pull requests) only the tokens count: they were issued.
+    if (!isMirrored) return heedFence(trx, deps, comment);
     await lockRecord(trx, itemRef(repository.id, comment.issueNumber));
     await saveComment(trx, repository.id, comment);
     await takeMarker(trx, deps, repository, comment);
   });
 }
 
-async function takePull(deps: Deps, client: Client, repository: Repository, number: number): Promise<void> {
+async function readMissed(deps: Deps, client: Client, repository: Repository, number: number): Promise<void> {
   try {
     const pull = await readPull(client, repository, number);
     const snapshot = pullSnapshot(pull, { ...repository, host: hostOf(pull.html_url) });
-    await deps.db.transaction().execute((trx) => savePull(trx, repository.id, snapshot));
+    await keepPull(deps, repository, snapshot);
   } catch (error) {
     if (!isAbsent(error)) throw error;
   }
+}
+
+/** What was missed of an item's own is read by itself: its reviews, its checks, whether it can be merged. */
+async function keepPull(deps: Deps, repository: Repository, pull: PullSnapshot): Promise<void> {
+  await deps.db
+    .transaction()
+    .execute((trx) => takePull(trx, repository, pull, () => forgetReading(trx, repository.id, pull.number)));
 }

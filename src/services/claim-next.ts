@@ -63,9 +63,15 @@ async function disjoint(
 ): Promise<ReadonlySet<number>> {
   const inFlight = await radiiInFlight(deps.db, repository.id, repository.settings.quarantineSeconds);
   if (inFlight.length === 0) return new Set(batch);
-  const index = new RadiusIndex(inFlight);
+  const underWay = new RadiusIndex(inFlight);
+  // As in the ready set: work that lies in a pull request is not held up by other work that does.
+  const atWork = new RadiusIndex(inFlight.filter((item) => item.atWork));
   const radii = await radiiOf(deps.db, repository.id, batch);
-  const meeting = new Set(radii.filter((item) => index.meets(item).length > 0).map(({ number }) => number));
+  const meeting = new Set(
+    radii
+      .filter((item) => (item.hasPull ? atWork : underWay).meets(item).length > 0)
+      .map(({ number }) => number),
+  );
   return new Set(batch.filter((number) => !meeting.has(number)));
 }
 

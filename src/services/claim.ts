@@ -187,7 +187,7 @@ async function itemPart(
   deps: Deps,
   { repository }: ClaimTarget,
   number: number,
-  { tags, url, previous }: ClaimGrantedRow,
+  { tags, url, previous, ownPull }: ClaimGrantedRow,
 ) {
   const type = tagValue(tags ?? [], "type:") ?? repository.settings.defaults.type;
   const baseBranch = tagValue(tags ?? [], "baseBranch:");
@@ -196,7 +196,7 @@ async function itemPart(
     baseBranch,
     workingBranch: workingBranch({ number, type, epicBranch: baseBranch }),
     // Who takes what nobody had has nothing to read up on: the common grant is one call to the database.
-    resume: previous === null ? null : await resumePack(deps.db, repository, number),
+    resume: previous === null && !ownPull ? null : await resumePack(deps.db, repository, number),
     url,
   };
 }

@@ -27,5 +27,6 @@ export interface Deps {
 export interface Wake {
   inbox(): void;
   outbox(): void;
+  pulls(): void;
   backfill(repositoryId: number): void;
 }

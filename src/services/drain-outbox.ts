@@ -24,6 +24,7 @@ import {
   takeWriter,
 } from "../store/outbox.ts";
 import { findRepositoryById, markArchived, markSuspended, type Repository } from "../store/repositories.ts";
+import { keepClaimCheck } from "./claim-check.ts";
 import type { Deps } from "./deps.ts";
 import { backoffSeconds } from "./drain-inbox.ts";
 
@@ -102,6 +103,8 @@ async function perform(deps: Deps, client: Client, repository: Repository, row: 
       return closeIssue(client, repository, numberOf(row), effect.reason);
     case "reopen_issue":
       return reopenIssue(client, repository, numberOf(row));
+    case "check_run":
+      return keepClaimCheck(deps, client, repository, { pull: effect.pull, mayStand: row.attempts > 1 });
     case "comment":
     case "claim_marker":
     case "release_outcome": {

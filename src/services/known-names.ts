@@ -19,6 +19,8 @@ const MOST_KEPT = 10_000;
 interface Kept {
   readonly askedAt: number;
   readonly answer: Promise<Repository | null>;
+  /** Set when the answer is there. */
+  found: Repository | null;
 }
 
 export class KnownNames {
@@ -35,17 +37,24 @@ export class KnownNames {
     const key = `${owner}/${name}`.toLowerCase();
     const askedAt = this.#now();
     const kept = this.#kept.get(key);
-    if (kept && askedAt - kept.askedAt < KEPT_MS) return kept.answer;
+    const isFresh = kept !== undefined && askedAt - kept.askedAt < KEPT_MS;
+    if (db.isTransaction) {
+      // It holds a connection: waiting for a question that may itself wait for one could wait for ever. And what an
+      // open transaction sees may never come true, so that is not remembered.
+      return isFresh && kept.found ? Promise.resolve(kept.found) : findRepositoryByName(db, owner, name);
+    }
+    if (isFresh) return kept.answer;
     const answer = findRepositoryByName(db, owner, name);
-    // What an open transaction sees may never come true.
-    if (db.isTransaction) return answer;
-    const mine: Kept = { askedAt, answer };
+    const mine: Kept = { askedAt, answer, found: null };
     if (this.#kept.size >= MOST_KEPT) this.#kept.clear();
     this.#kept.set(key, mine);
     const drop = (): void => {
       if (this.#kept.get(key) === mine) this.#kept.delete(key);
     };
-    answer.then((found) => found ?? drop(), drop);
+    answer.then((found) => {
+      mine.found = found;
+      if (found === null) drop();
+    }, drop);
     return answer;
   }
 

@@ -1,7 +1,7 @@
 /** What callers are told when PostgreSQL is away, or too busy: nobody's mistake, and worth another try. */
 
 import { Problem } from "../contract/problem.ts";
-import { isBrokenOff, isConnectionLost } from "../store/failure.ts";
+import { isBrokenOff, isConnectionLost, isReadOnly } from "../store/failure.ts";
 
 /** How soon another try may help. */
 const AWAY_MS = 1_000;
@@ -23,6 +23,13 @@ export function outageOf(error: unknown): Problem | null {
       {
         retryAfterMs: BUSY_MS,
       },
+    );
+  }
+  if (isReadOnly(error)) {
+    return new Problem(
+      "unavailable",
+      "the database accepts no writes now, as a standby does until it is promoted; send it again in a moment",
+      { retryAfterMs: AWAY_MS },
     );
   }
   return null;

@@ -3,6 +3,7 @@
 import { isPoison } from "../domain/attempts.ts";
 import { isHeld } from "../domain/lease.ts";
 import { itemRef } from "../domain/record-key.ts";
+import { type ItemFacts, quarantineEnd } from "../domain/why-not.ts";
 import { clearDeadLines } from "../store/claim-line.ts";
 import type { Trx } from "../store/database.ts";
 import { findItemView } from "../store/item-facts.ts";
@@ -49,6 +50,12 @@ export async function sweep(deps: Deps): Promise<number> {
   return parked;
 }
 
+/** What is held, still moves after a lapse, or waits for people and checks runs to its own end first. */
+const isLeftAlone = (item: ItemFacts, now: Date): boolean =>
+  isHeld(item.claim, now) ||
+  quarantineEnd(item, { now, region: null }) > now ||
+  item.review?.review === "in_review";
+
 /** Parks the item if its attempts reached the threshold and nobody holds it. */
 export async function parkIfPoisoned(
   trx: Trx,
@@ -61,8 +68,8 @@ export async function parkIfPoisoned(
   if (!found) return false;
   const { facts, attempts } = found.item;
   const { threshold } = facts;
-  if (facts.state !== null || isHeld(facts.claim, found.now) || !isPoison(attempts.count, threshold))
-    return false;
+  if (facts.state !== null || !isPoison(attempts.count, threshold)) return false;
+  if (isLeftAlone(facts, found.now)) return false;
   await parkItem(
     trx,
     { repository, number },

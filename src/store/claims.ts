@@ -146,9 +146,12 @@ export async function countMarker(
     .execute();
 }
 
-/** A marker of our own that the sequence has not reached (a restored database): no token at or below it is issued. */
-export async function raiseFence(trx: Trx, floor: number): Promise<void> {
-  await sql`select raise_fence(${floor})`.execute(trx);
+/**
+ * Raises the token sequence above a fence that is proved to have been issued (protocol 4, "Token"): if the sequence has
+ * not reached it, tokens were issued that this database does not know of. `why` is for the log.
+ */
+export async function raiseFence(trx: Trx, fence: number, why: string): Promise<void> {
+  await sql`select raise_fence(${fence}, ${why})`.execute(trx);
 }
 
 export interface GrantRow {

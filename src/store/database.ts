@@ -25,11 +25,29 @@ const types: pg.CustomTypesConfig = {
       : pg.types.getTypeParser(oid, format as "text")) as pg.CustomTypesConfig["getTypeParser"],
 };
 
+/** What our own SQL has to tell the log. */
+export interface Notice {
+  readonly severity: "warn" | "info";
+  readonly message: string;
+  readonly detail: string;
+}
+
+/** Notices of our own SQL are raised with this SQLSTATE. */
+const OWN_NOTICE = "LH001";
+
 /** Longer than a busy pool makes anybody wait; a PostgreSQL that does not answer must not keep callers for ever. */
 const CONNECT_MS = 20_000;
 
-/** Opens a pool of at most `size` connections. `onError` hears of idle connections that PostgreSQL closed. */
-export function openDatabase(url: string, size: number, onError: (error: Error) => void): Database {
+/**
+ * Opens a pool of at most `size` connections. `onError` hears of idle connections that PostgreSQL closed, `onNotice`
+ * of what our own SQL has to say, whether or not its transaction is committed.
+ */
+export function openDatabase(
+  url: string,
+  size: number,
+  onError: (error: Error) => void,
+  onNotice: (notice: Notice) => void = () => {},
+): Database {
   const pool = new pg.Pool({
     connectionString: url,
     max: size,
@@ -43,14 +61,26 @@ export function openDatabase(url: string, size: number, onError: (error: Error) 
     if (!closing) onError(error);
   };
   pool.on("error", report);
-  pool.on("connect", (client) => client.on("error", report));
+  pool.on("connect", (client) => {
+    client.on("error", report);
+    client.on("notice", ({ code, severity, message = "", detail = "" }) => {
+      if (code === OWN_NOTICE)
+        onNotice({ severity: severity === "WARNING" ? "warn" : "info", message, detail });
+    });
+  });
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  pools.set(db, pool);
   const close = (): Promise<void> => {
     closing = true;
     return db.destroy();
   };
   return { url, db, pool, close };
 }
+
+const pools = new WeakMap<Db, pg.Pool>();
+
+/** The pool behind `db`, for single statements on the hot path; null when `db` is a transaction. */
+export const poolOf = (db: Db): pg.Pool | null => (db.isTransaction ? null : (pools.get(db) ?? null));
 
 /**
  * Runs `work` in a transaction: in the one that `db` is already, or else in a new one, which is run again when

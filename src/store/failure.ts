@@ -36,6 +36,9 @@ export function isConnectionLost(error: unknown): boolean {
 export const isBrokenOff = (error: unknown): boolean =>
   /^(40P01|40001)$/.test((error as Failure | null)?.code ?? "");
 
+/** PostgreSQL takes no writes there: it is a standby, or its disk is full and somebody made it read-only. */
+export const isReadOnly = (error: unknown): boolean => (error as Failure | null)?.code === "25006";
+
 /** PostgreSQL refused a value (classes 22 and 23): trying again would not help. */
 export const isDataError = (error: unknown): boolean => /^2[23]/.test((error as Failure | null)?.code ?? "");
 

@@ -5,6 +5,7 @@ import { type Blocker, type BlockerFacts, blockerStatus } from "../domain/blocke
 import { type Defect, type DefectCode, defectsOf } from "../domain/defects.ts";
 import type { ItemState } from "../domain/item-state.ts";
 import { itemOfTarget } from "../domain/record-key.ts";
+import type { ItemReview } from "../domain/review.ts";
 import type { RepositorySettings } from "../domain/settings.ts";
 import { tagValue } from "../domain/tags.ts";
 import type { GroupingFacts, ItemFacts } from "../domain/why-not.ts";
@@ -48,6 +49,8 @@ export interface ItemViewRow {
   created_at: Date;
   updated_at: Date;
   parts: number;
+  open_parts: number;
+  integrated: boolean;
   grants: number[];
   markers: number[];
   unposted: number[];
@@ -59,6 +62,7 @@ export interface ItemViewRow {
   grouping: GroupingFacts;
   hold: { by: string; at: string; note: string | null } | null;
   started_above: boolean;
+  review: ItemReview | null;
   fence: number | null;
   live: boolean | null;
   owner: string | null;
@@ -96,6 +100,8 @@ export function toView(row: ItemViewRow, repositoryId: number, settings: Limits)
     tags: row.tags,
     createdAt: row.created_at,
     parts: row.parts,
+    openParts: row.open_parts,
+    integrated: row.integrated,
     blockers: row.blockers.map((blocker) => toBlocker(blocker, repositoryId)),
     attempts: attempts.count,
     threshold: row.own_threshold ?? settings.poisonThreshold,
@@ -106,6 +112,7 @@ export function toView(row: ItemViewRow, repositoryId: number, settings: Limits)
     hold: row.hold && { ...row.hold, at: new Date(row.hold.at) },
     startedAbove: row.started_above,
     radius: radiusOf(row, repositoryId),
+    review: row.review,
     activeAt: row.active_at,
     quarantineSeconds: settings.quarantineSeconds,
   };

@@ -16,7 +16,7 @@ export type RenewRow =
     }
   | { readonly verdict: Exclude<RenewVerdict, "renew"> | "missing" };
 
-const RENEW_CLAIM = "select renew_claim($1, $2, $3, $4, $5, $6) as answer";
+const RENEW_CLAIM = { name: "renew_claim", text: "select renew_claim($1, $2, $3, $4, $5, $6) as answer" };
 
 /** Moves the lease's end, if the token is current, the actor is its holder and the lease has not lapsed. */
 export async function renewClaim(
@@ -51,7 +51,10 @@ export interface Release {
  */
 export type ReleaseRow = ReleaseVerdict | "missing" | "poisoned";
 
-const RELEASE_CLAIM = "select release_claim($1, $2, $3, $4, $5, $6, $7) as answer";
+const RELEASE_CLAIM = {
+  name: "release_claim",
+  text: "select release_claim($1, $2, $3, $4, $5, $6, $7) as answer",
+};
 
 /** Ends the claim under its token and promises the outcome comment of an item, or says why not. */
 export async function releaseClaim(

@@ -40,6 +40,8 @@ export type Effect =
   | { readonly kind: "add_label"; readonly label: string }
   | { readonly kind: "close_issue"; readonly reason: "completed" | "not_planned" }
   | { readonly kind: "reopen_issue" }
+  /** Promised by triggers (migrations/0009); what it says is decided when it is written. */
+  | { readonly kind: "check_run"; readonly pull: number }
   | {
       readonly kind: "create_label";
       readonly name: string;
@@ -92,6 +94,8 @@ export interface OutboxRow {
   readonly effect: Effect;
   /** Counting this one. */
   readonly attempts: number;
+  /** How often it was promised again while it was pending. */
+  readonly revision: number;
   readonly createdAt: Date;
 }
 
@@ -163,6 +167,7 @@ export async function takePromise(db: Db, installationId: number, writer: string
     promise: string;
     payload: object;
     attempts: number;
+    revision: number;
     created_at: Date;
   }>`
     with mine as (
@@ -187,10 +192,12 @@ export async function takePromise(db: Db, installationId: number, writer: string
     promise: row.promise,
     effect: { kind: row.kind, ...row.payload } as Effect,
     attempts: row.attempts,
+    revision: row.revision,
     createdAt: row.created_at,
   };
 }
 
+/** It was kept; what was promised again meanwhile is still to be kept. */
 export async function keepPromise(db: Db, row: OutboxRow): Promise<void> {
   await db
     .updateTable("outbox")
@@ -198,6 +205,7 @@ export async function keepPromise(db: Db, row: OutboxRow): Promise<void> {
     .where("repository_id", "=", row.repositoryId)
     .where("id", "=", row.id)
     .where("state", "=", "pending")
+    .where("revision", "=", row.revision)
     .execute();
 }
 
@@ -219,6 +227,7 @@ export async function breakPromise(db: Db, row: OutboxRow, error: string): Promi
     .where("repository_id", "=", row.repositoryId)
     .where("id", "=", row.id)
     .where("state", "=", "pending")
+    .where("revision", "=", row.revision)
     .execute();
 }
 

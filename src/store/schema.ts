@@ -122,6 +122,9 @@ export interface ItemTable {
   hold_by: Defaulted<string | null>;
   hold_note: Defaulted<string | null>;
   started_under: Defaulted<number | null>;
+  review: Defaulted<"in_review" | "resumable" | "again" | null>;
+  review_pull: Defaulted<number | null>;
+  review_waits: Defaulted<string | null>;
 }
 
 export interface TransitionTable {
@@ -192,6 +195,15 @@ export interface ClaimMarkerTable {
   counted_at: Defaulted<Date>;
 }
 
+export interface FenceHomeTable {
+  singleton: Defaulted<boolean>;
+  postmaster_at: Timestamp;
+  sequence_file: string;
+  written_by: string;
+  cluster: number | null;
+  timeline: string | null;
+}
+
 export interface OutboxTable {
   repository_id: number;
   id: Generated<number>;
@@ -205,6 +217,7 @@ export interface OutboxTable {
   created_at: Defaulted<Date>;
   next_try_at: Defaulted<Date>;
   finished_at: Timestamp | null;
+  revision: Defaulted<number>;
 }
 
 export interface ReplicaTable {
@@ -229,6 +242,7 @@ export interface ResumeBlockTable {
   pull_number: number | null;
   sha: string | null;
   note: string | null;
+  location_fence: Defaulted<number | null>;
   fence: number;
   owner: string;
   written_at: Defaulted<Date>;
@@ -268,6 +282,7 @@ export interface Tables extends MirrorTables {
   claim: ClaimTable;
   claim_grant: ClaimGrantTable;
   claim_marker: ClaimMarkerTable;
+  fence_home: FenceHomeTable;
   outbox: OutboxTable;
   resume_block: ResumeBlockTable;
   changed_path: ChangedPathTable;

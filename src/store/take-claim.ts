@@ -38,6 +38,8 @@ export interface ClaimGrantedRow {
   readonly newAttempt: boolean;
   readonly attempt: number;
   readonly previous: PreviousClaim | null;
+  /** An own pull request of the item is open. */
+  readonly ownPull: boolean;
   /** Of items only. */
   readonly tags: readonly string[] | null;
   readonly title: string | null;
@@ -55,7 +57,10 @@ export interface ClaimRefusedRow {
 
 export type ClaimRow = ClaimGrantedRow | ClaimRefusedRow;
 
-const TAKE_CLAIM = "select take_claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) as answer";
+const TAKE_CLAIM = {
+  name: "take_claim",
+  text: "select take_claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) as answer",
+};
 
 /** Takes a claim, refuses it, or puts the caller into the line. */
 export async function takeClaim(db: Db, call: ClaimCall): Promise<ClaimRow> {

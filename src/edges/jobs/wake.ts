@@ -41,6 +41,7 @@ export function createWake(db: Db, log: Logger, ended: AbortSignal): Wake {
   return {
     inbox: spaced(() => ask("inbox", { key: "inbox" }), SPACE_MS),
     outbox: spaced(() => ask("outbox", { key: "outbox" }), SPACE_MS),
+    pulls: spaced(() => ask("pulls", { key: "pulls" }), SPACE_MS),
     backfill: (repositoryId) =>
       void ask("backfill", { key: `backfill:${repositoryId}`, payload: { repositoryId } }),
   };
