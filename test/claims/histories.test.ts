@@ -13,6 +13,7 @@ import { claimStatus } from "../../src/services/claim-status.ts";
 import type { Deps } from "../../src/services/deps.ts";
 import { forget } from "../../src/services/forget.ts";
 import { parkItem, unparkItem } from "../../src/services/item-changes.ts";
+import { KnownNames } from "../../src/services/known-names.ts";
 import { release } from "../../src/services/release.ts";
 import { remember, update } from "../../src/services/remember.ts";
 import { renew } from "../../src/services/renew.ts";
@@ -221,6 +222,7 @@ class History {
   #deps(region: string): Deps {
     const nothing = () => {};
     const wake = { inbox: nothing, outbox: nothing, backfill: nothing };
+    const names = new KnownNames();
     const used = {
       database,
       db: database.db,
@@ -228,6 +230,7 @@ class History {
       lease: BOUNDS,
       replica: "r",
       wake,
+      names,
       github: { app: null },
     };
     // Without waiting and without GitHub, nothing else is asked for.
