@@ -2,8 +2,8 @@
 
 import { z } from "zod";
 import { ItemBody } from "./items.ts";
-import { LinkKey } from "./memory.ts";
-import { MAX_INT32, pageLimit, text, wholeNumber } from "./text.ts";
+import { LinkKey, Relation } from "./memory.ts";
+import { MAX_INT32, pageLimit, wholeNumber } from "./text.ts";
 
 export const LinksQuery = z.strictObject({
   cursor: z.string().max(400).optional(),
@@ -39,9 +39,9 @@ export const DependenciesAnswer = z
     dependencies: z.array(
       z
         .object({
-          direction: z
-            .enum(["blockedBy", "blocks"])
-            .meta({ description: "blockedBy: the item waits for this one; blocks: this one waits for the item" }),
+          direction: z.enum(["blockedBy", "blocks"]).meta({
+            description: "blockedBy: the item waits for this one; blocks: this one waits for the item",
+          }),
           ...otherEnd,
           status: z.enum(["satisfied", "waiting", "stalled", "missing", "invalid", "unknown"]),
           satisfied: z.boolean(),
@@ -53,13 +53,14 @@ export const DependenciesAnswer = z
     ),
     ...cursor,
   })
-  .meta({ id: "Dependencies", description: "Both directions: first what it is blocked by, then what it blocks" });
+  .meta({
+    id: "Dependencies",
+    description: "Both directions: first what it is blocked by, then what it blocks",
+  });
 
 export const BacklinksAnswer = z
   .object({
-    backlinks: z.array(
-      z.object({ relation: z.string(), ...otherEnd, ...source }).meta({ id: "Backlink" }),
-    ),
+    backlinks: z.array(z.object({ relation: z.string(), ...otherEnd, ...source }).meta({ id: "Backlink" })),
     ...cursor,
   })
   .meta({ id: "Backlinks", description: "Items and records that link to the item, by any relation" });
@@ -74,7 +75,7 @@ const EdgeEnd = z
 export const ValidateEdges = z
   .strictObject({
     edges: z
-      .array(z.strictObject({ from: EdgeEnd, relation: text(100).min(1), to: EdgeEnd }))
+      .array(z.strictObject({ from: EdgeEnd, relation: Relation, to: EdgeEnd }))
       .min(1)
       .max(MOST_EDGES),
   })
@@ -86,14 +87,15 @@ export const EdgeVerdict = z
     ok: z.boolean(),
     code: z.string().optional(),
     detail: z.string().optional(),
-    path: z.array(z.string()).optional().meta({ description: "The circle, as keys, its first item again at its end" }),
+    path: z
+      .array(z.string())
+      .optional()
+      .meta({ description: "The circle, as keys, its first item again at its end" }),
   })
   .meta({ id: "EdgeVerdict" });
 export type EdgeVerdict = z.infer<typeof EdgeVerdict>;
 
-export const EdgesAnswer = z
-  .object({ edges: z.array(EdgeVerdict) })
-  .meta({
-    id: "EdgeVerdicts",
-    description: "In the order asked. Each edge is judged as if those before it that are ok were there already",
-  });
+export const EdgesAnswer = z.object({ edges: z.array(EdgeVerdict) }).meta({
+  id: "EdgeVerdicts",
+  description: "In the order asked. Each edge is judged as if those before it that are ok were there already",
+});

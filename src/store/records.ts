@@ -161,7 +161,9 @@ async function linksOf(db: Db, ref: RecordRef): Promise<RecordLink[]> {
 export async function addLinks(trx: Trx, ref: RecordRef, links: readonly RecordLink[]): Promise<void> {
   if (links.length === 0) return;
   // A key in two spellings is one edge, and one statement inserts a row once.
-  const distinct = new Map(links.map((link) => [`${link.relation} ${link.repositoryId} ${link.target}`, link]));
+  const distinct = new Map(
+    links.map((link) => [`${link.relation} ${link.repositoryId} ${link.target}`, link]),
+  );
   await trx
     .insertInto("record_link")
     .values(
