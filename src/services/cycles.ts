@@ -15,13 +15,19 @@ import {
   type GraphRelation,
   GraphTooLarge,
   nameOf,
+  onCycles,
   saveCycle,
 } from "../store/edges.ts";
 
-/** An edge was added: a way back from its end makes a cycle. */
+/**
+ * An edge was added: a way back from its end makes a circle. The edge may close several; the shortest is kept, and
+ * for each item that is only on longer ones, one of those.
+ */
 export async function noteEdgeAdded(trx: Trx, relation: GraphRelation, { from, to }: Edge): Promise<void> {
   const back = await withinBounds(edgePath(trx, relation, to, from));
-  if (back) await saveCycle(trx, relation, [from, ...back.slice(0, -1)]);
+  if (!back) return;
+  await saveCycle(trx, relation, [from, ...back.slice(0, -1)]);
+  await lookAgain(trx, relation, [from], "beyond");
 }
 
 /** An edge was removed: its cycles are gone. Their members may be on others, which were not told of beside them. */
@@ -38,13 +44,22 @@ export async function noteMoved(trx: Trx, from: LinkTarget, to: LinkTarget): Pro
   }
 }
 
-async function lookAgain(trx: Trx, relation: GraphRelation, members: readonly LinkTarget[]): Promise<void> {
-  if (members.length === 0) return;
-  const edges = (await withinBounds(edgesFrom(trx, relation, members))) ?? [];
+/** Keeps a circle for each of the items, and of those `beyond` them too, that is on one and has none. */
+async function lookAgain(
+  trx: Trx,
+  relation: GraphRelation,
+  starts: readonly LinkTarget[],
+  reach: "these" | "beyond" = "these",
+): Promise<void> {
+  if (starts.length === 0) return;
+  const edges = (await withinBounds(edgesFrom(trx, relation, starts))) ?? [];
   const nodes = new Map<string, LinkTarget>();
-  for (const node of [...members, ...edges.map(({ to }) => to)]) nodes.set(nameOf(node), node);
+  for (const node of [...starts, ...edges.map(({ to }) => to)]) nodes.set(nameOf(node), node);
+  const asked = reach === "these" ? starts : [...nodes.values()];
+  const told = new Set((await onCycles(trx, relation, asked)).map(nameOf));
+  const open = asked.map(nameOf).filter((name) => !told.has(name));
   const pairs = edges.map(({ from, to }) => [nameOf(from), nameOf(to)] as const);
-  for (const cycle of cyclesThrough(pairs, members.map(nameOf))) {
+  for (const cycle of cyclesThrough(pairs, open)) {
     await saveCycle(
       trx,
       relation,

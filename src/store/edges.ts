@@ -136,6 +136,21 @@ export async function saveCycle(
     .execute();
 }
 
+/** Which of these items are on a cycle that is kept. */
+export async function onCycles(
+  trx: Trx,
+  relation: GraphRelation,
+  items: readonly LinkTarget[],
+): Promise<LinkTarget[]> {
+  const { rows } = await sql<LinkTarget>`
+    select distinct n.repository_id as "repositoryId", n.target
+    from unnest(${items.map((item) => item.repositoryId)}::bigint[], ${items.map((item) => item.target)}::text[])
+      as n (repository_id, target)
+    join cycle_member m on m.repository_id = n.repository_id and m.number = target_number(n.target)
+      and m.relation = ${relation}`.execute(trx);
+  return rows;
+}
+
 /** Forgets the cycles that an edge was part of. Answers their members, each once. */
 export function dropCyclesThrough(
   trx: Trx,
