@@ -186,3 +186,21 @@ create table cycle_member (
   primary key (repository_id, number, cycle)
 );
 create index cycle_member_by_cycle on cycle_member (cycle, place);
+
+-- A circle with a complete member is open at that place: the others look at their defects again (0013 keeps those).
+create function on_cycle_member_state() returns trigger language plpgsql as $$
+declare other record;
+begin
+  for other in
+    select distinct o.repository_id, o.number from cycle_member m join cycle_member o on o.cycle = m.cycle
+    where m.repository_id = new.repository_id and m.number = new.number order by 1, 2
+  loop
+    perform ask_item_check(other.repository_id, other.number);
+  end loop;
+  return null;
+end $$;
+create trigger item_cycle_kept after update of state on item for each row
+  when (old.state is distinct from new.state) execute function on_cycle_member_state();
+create trigger issue_cycle_kept after update on issue for each row
+  when (old.state is distinct from new.state or old.state_reason is distinct from new.state_reason
+        or old.gone is distinct from new.gone) execute function on_cycle_member_state();

@@ -11,6 +11,7 @@ import { receiveThroughProbot, registerHandlers } from "./edges/webhooks/handler
 import { GitHubConnection } from "./github/connection.ts";
 import { ClaimLine } from "./services/claim-line.ts";
 import type { Deps } from "./services/deps.ts";
+import { KnownNames } from "./services/known-names.ts";
 import { Setup } from "./services/setup.ts";
 import { openDatabase } from "./store/database.ts";
 import { Listener } from "./store/listener.ts";
@@ -49,17 +50,23 @@ async function closeServer(server: Server): Promise<void> {
 
 export async function startApp({ config, databaseUrl, adminToken, version, log }: AppOptions): Promise<App> {
   // Only what it says: pg hangs the client on the error, and with it the password.
-  const database = openDatabase(databaseUrl, POOL_SIZE, ({ message }) =>
-    log.warn({ reason: message }, "a database connection broke"),
+  const database = openDatabase(
+    databaseUrl,
+    POOL_SIZE,
+    ({ message }) => log.warn({ reason: message }, "a database connection broke"),
+    ({ severity, message, detail }) => log[severity]({ detail }, message),
   );
   try {
     const applied = await migrate(database);
     if (applied.length > 0) log.info({ applied }, "migrations were applied");
     const replica = randomUUID();
     const line = new ClaimLine(database.db, replica, log);
+    const names = new KnownNames();
+    const ended = new AbortController();
     const deps: Deps = {
       database,
       line,
+      names,
       db: database.db,
       github: new GitHubConnection({ baseUrl: config.githubApiUrl, log }),
       log,
@@ -67,7 +74,7 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
       lease: { defaultSeconds: config.defaultLeaseSeconds, maxSeconds: config.maxLeaseSeconds },
       replica,
       version,
-      wake: createWake(database.db, log),
+      wake: createWake(database.db, log, ended.signal),
     };
     deps.github.onConnect((probot) => registerHandlers(probot, deps));
     if (config.app) deps.github.connect(config.app);
@@ -77,9 +84,16 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
     await line.start();
     const listener = new Listener({
       url: databaseUrl,
-      channels: ["claim_line"],
-      onNotify: (_channel, name) => line.call(name),
-      onConnect: () => void line.look(),
+      channels: ["claim_line", "repository_changed", "item_check"],
+      onNotify: (channel, name) => {
+        if (channel === "claim_line") line.call(name);
+        else if (channel === "item_check") deps.wake.checks();
+        else names.forget();
+      },
+      onConnect: () => {
+        names.forget();
+        void line.look();
+      },
       onError: ({ message }) =>
         log.warn({ reason: message }, "the listening connection broke; it reconnects"),
     });
@@ -107,6 +121,7 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
         await closeServer(server);
         await listener.stop();
         await jobs.stop(STOP_JOBS_MS);
+        ended.abort();
         await database.close();
       },
     };

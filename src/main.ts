@@ -9,6 +9,7 @@ import { ConfigError, loadConfig } from "./config.ts";
 import { createLog } from "./log.ts";
 import { type EmbeddedPostgres, EmbeddedPostgresError, startEmbeddedPostgres } from "./postgres/embedded.ts";
 import { startMessage } from "./start-message.ts";
+import { isConnectionLost } from "./store/failure.ts";
 
 /** Whatever hangs, the process is gone by then: SIGTERM promises ten seconds. */
 const EXIT_MS = 9_500;
@@ -48,12 +49,8 @@ async function main(): Promise<void> {
  */
 function outliveLostConnections(log: Logger): void {
   process.on("unhandledRejection", (error) => {
-    const message = error instanceof Error ? error.message : String(error);
-    const code = (error as { code?: string } | null)?.code ?? "";
-    const isLost =
-      /^(08...|57P0.|ECONN|EPIPE)/.test(code) || /Connection terminated|Client has encountered/.test(message);
-    if (!isLost) throw error;
-    log.warn({ reason: message }, "a database connection was lost");
+    if (!isConnectionLost(error)) throw error;
+    log.warn({ reason: (error as Error).message }, "a database connection was lost");
   });
 }
 
@@ -84,6 +81,9 @@ function causeOf(error: unknown): string | null {
   // 28: password or user; 3D: no such database; 08 and the network's own: not reachable.
   if (/^(28...|3D...|08...|57P03|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|ECONNRESET)$/.test(code ?? "")) {
     return `PostgreSQL cannot be reached (${message || code}): check DATABASE_URL, or unset it to use the embedded one.`;
+  }
+  if (code === "25006") {
+    return `PostgreSQL accepts no writes (${message}): point DATABASE_URL at the primary, not at a standby.`;
   }
   if (/^(ENOTDIR|EEXIST|EACCES|EPERM|EROFS|ENOENT)$/.test(code ?? "")) {
     return `${message}: set DATA_DIR to a folder that this user may write to.`;

@@ -89,6 +89,11 @@ export const GitHubPull = z.object({
   created_at: date,
   updated_at: date,
   closed_at: date.nullish(),
+  requested_reviewers: z.array(GitHubUser.nullable()).nullish(),
+  requested_teams: z.array(z.object({ slug: z.string().nullish() })).nullish(),
+  // Only of one pull request that was asked for; null while GitHub works it out.
+  mergeable: z.boolean().nullish(),
+  mergeable_state: z.string().nullish(),
 });
 export type GitHubPull = z.infer<typeof GitHubPull>;
 
@@ -163,31 +168,39 @@ export const PullRequestPayload = z.object({
   pull_request: GitHubPull,
 });
 
+export const GitHubReview = z.object({
+  id,
+  user: GitHubUser.nullish(),
+  author_association: z.string().nullish(),
+  state: z.string(),
+  commit_id: z.string().nullish(),
+  submitted_at: date.nullish(),
+});
+export type GitHubReview = z.infer<typeof GitHubReview>;
+
 export const PullRequestReviewPayload = z.object({
   ...deliveryEnvelope,
   action: z.string(),
   pull_request: z.object({ number }),
-  review: z.object({
-    id,
-    user: GitHubUser.nullish(),
-    state: z.string(),
-    commit_id: z.string().nullish(),
-    submitted_at: date.nullish(),
-  }),
+  review: GitHubReview,
 });
+
+export const GitHubCheckSuite = z.object({
+  id,
+  head_sha: z.string(),
+  head_branch: z.string().nullish(),
+  app: z.object({ id: id.nullish(), slug: z.string().nullish() }).nullish(),
+  status: z.string().nullish(),
+  conclusion: z.string().nullish(),
+  latest_check_runs_count: z.int().nullish(),
+  updated_at: date,
+});
+export type GitHubCheckSuite = z.infer<typeof GitHubCheckSuite>;
 
 export const CheckSuitePayload = z.object({
   ...deliveryEnvelope,
   action: z.string(),
-  check_suite: z.object({
-    id,
-    head_sha: z.string(),
-    head_branch: z.string().nullish(),
-    app: z.object({ slug: z.string().nullish() }).nullish(),
-    status: z.string().nullish(),
-    conclusion: z.string().nullish(),
-    updated_at: date,
-  }),
+  check_suite: GitHubCheckSuite,
 });
 
 const paths = z.array(z.string()).nullish();
@@ -197,12 +210,14 @@ export const PushPayload = z.object({
   ...deliveryEnvelope,
   repository: GitHubRepository.extend({ pushed_at: z.union([z.int(), z.string()]).nullish() }).nullish(),
   ref: z.string(),
+  before: z.string().nullish(),
   after: z.string(),
-  deleted: z.boolean().nullish(),
   created: z.boolean().nullish(),
+  deleted: z.boolean().nullish(),
   forced: z.boolean().nullish(),
-  // GitHub names at most 2,048 commits of a push.
-  commits: z.array(PushedCommit).nullish(),
+  pusher: z.object({ name: z.string().nullish() }).nullish(),
+  // GitHub names at most 2,048 commits of a push. What cannot be read counts as left out.
+  commits: z.array(PushedCommit).nullish().catch(null),
 });
 
 export const LabelPayload = z.object({ ...deliveryEnvelope, action: z.string(), label: GitHubLabel });

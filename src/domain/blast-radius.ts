@@ -3,7 +3,7 @@
  * and a glob what it matches. Two items whose radii meet are not worked on at once.
  */
 
-import { posix } from "node:path";
+import picomatch from "picomatch";
 
 const isGlob = (anchor: string): boolean => /[*?[{]/.test(anchor);
 
@@ -31,7 +31,7 @@ function globMeets(glob: string, other: string): boolean {
   if (isGlob(other)) return isWithin(base(glob), base(other)) || isWithin(base(other), base(glob));
   // A directory meets the globs that reach below it; what has no extension is taken for one.
   const mayHold = !/\.[^/]+$/.test(other) && isWithin(other, base(glob)) && glob.includes("**");
-  return posix.matchesGlob(other, glob) || isWithin(base(glob), other) || mayHold;
+  return picomatch.isMatch(other, glob, { dot: true }) || isWithin(base(glob), other) || mayHold;
 }
 
 /** The radii of the items in flight, to be asked which of them another radius meets. */

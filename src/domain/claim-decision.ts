@@ -1,7 +1,6 @@
 /** Whether a claim is granted (protocol 4). Losing is an answer, not an error. */
 
 import { startsAttempt } from "./attempts.ts";
-import { isOpen } from "./blockers.ts";
 import type { ClaimFacts, ItemFacts, ItemReason } from "./why-not.ts";
 import { reasonsAgainst } from "./why-not.ts";
 
@@ -36,7 +35,7 @@ const grant = (claim: ClaimFacts | null, claimant: Claimant): Grant => ({
 const refuse = (
   reason: ItemReason,
   retryAfterMs: number | null = null,
-  blockers: number[] = [],
+  blockers: readonly number[] = [],
 ): Refusal => ({
   granted: false,
   reason,
@@ -58,11 +57,10 @@ export function decideItemClaim(
   if (claimant.region !== deploymentRegion) return refuse("foreign_region");
   const [first] = reasonsAgainst(item, { now, region: claimant.region });
   if (first === undefined) return grant(item.claim, claimant);
-  const blockers = item.blockers.filter(isOpen).flatMap((blocker) => blocker.number ?? []);
   return refuse(
     first.reason,
     first.reason === "contended" ? untilLapse(item.claim, now) : null,
-    first.reason === "blocked" ? blockers : [],
+    first.reason === "blocked" ? (first.on ?? []) : [],
   );
 }
 

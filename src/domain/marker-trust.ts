@@ -1,10 +1,13 @@
 /** Which claim markers count (protocol 4): a passer-by cannot park an item, and nobody can forge an attempt. */
 
-export interface MarkerFacts {
+export interface MarkerOrigin {
   /** Written by the App itself. */
   readonly byApp: boolean;
   /** The comment was changed after it was written. */
   readonly edited: boolean;
+}
+
+export interface MarkerFacts extends MarkerOrigin {
   readonly byListedAgent: boolean;
   readonly association: string | null;
   /** Its (item, fence) is a grant that this store made. */
@@ -21,4 +24,4 @@ export function markerCounts(facts: MarkerFacts): boolean {
 }
 
 /** Whether the token sequence must be above this marker's fence: only what the App itself wrote proves a token. */
-export const markerProvesFence = (facts: MarkerFacts): boolean => facts.byApp && !facts.edited;
+export const markerProvesFence = ({ byApp, edited }: MarkerOrigin): boolean => byApp && !edited;

@@ -42,6 +42,9 @@ const EXCLUDING: ReadonlySet<string> = new Set([
   "wrong_base",
 ]);
 
+/** Whether such a defect takes its item out of the ready set. */
+export const isExcluding = (code: string): boolean => EXCLUDING.has(code);
+
 /** All reasons for an item, defects included: what `waiting` and `GET R/items/{n}` show. */
 export function whyNotReady(item: ItemFacts, defects: readonly Defect[], asker: Asker): ReadyReason[] {
   const excluding = defects.filter((defect) => defect.number === item.number && EXCLUDING.has(defect.code));
@@ -55,14 +58,18 @@ export function whyNotReady(item: ItemFacts, defects: readonly Defect[], asker: 
 export const isInFlight = (item: ItemFacts, asker: Asker): boolean =>
   isHeld(item.claim, asker.now) || quarantineEnd(item, asker) > asker.now;
 
-/** Orders by (priority, createdAt, number). */
+/** What can be merged now comes first; then orders by (priority, createdAt, number). */
 export function byUrgency(a: ItemFacts, b: ItemFacts): number {
   return (
+    Number(isResumable(b)) - Number(isResumable(a)) ||
     priorityRank(a.tags) - priorityRank(b.tags) ||
     a.createdAt.getTime() - b.createdAt.getTime() ||
     a.number - b.number
   );
 }
+
+/** Finishing it is the cheapest work there is (protocol 6). */
+export const isResumable = (item: ItemFacts): boolean => item.review?.review === "resumable";
 
 /** Sorts the items of a repository into the lists of `GET R/ready`. `items` are the live and the parked ones. */
 export function readySet(items: readonly ItemFacts[], defects: readonly Defect[], asker: Asker): ReadySet {
@@ -73,12 +80,15 @@ export function readySet(items: readonly ItemFacts[], defects: readonly Defect[]
   const inFlight: { number: number; leaseExpiresAt: Date; isHeld: boolean }[] = [];
   const awaitingAdmission: number[] = [];
   const resting: Judged[] = [];
-  const index = new RadiusIndex(live.filter((item) => isInFlight(item, asker)));
+  const worked = live.filter((item) => isInFlight(item, asker));
+  const atWork = new RadiusIndex(worked);
+  // Work in a pull request is in the way of new work, but not of other work that lies in one: neither would ever go on.
+  const underWay = new RadiusIndex([...worked, ...live.filter((item) => item.review !== null)]);
   const overlapping: { number: number; with: number[] }[] = [];
   for (const item of [...live].sort(byUrgency)) {
     const reasons = whyNotReady(item, defects, asker);
     if (reasons.length === 0) {
-      const meets = index.meets(item);
+      const meets = (item.review === null ? underWay : atWork).meets(item);
       if (meets.length === 0) ready.push(item);
       else overlapping.push({ number: item.number, with: meets });
     } else if (item.claim !== null && isInFlight(item, asker)) {
@@ -147,8 +157,12 @@ function moves(reason: ReadyReason, item: ItemFacts, moving: ReadonlySet<number>
   switch (reason.reason) {
     case "foreign_region":
       return true; // claimable elsewhere
+    case "in_review":
+      return true; // people and checks have it
     case "not_admitted":
       return true; // a human's turn; what else holds the item up is judged by itself
+    case "poison":
+      return item.review?.review === "in_review"; // judged when that has come to its end
     case "grouping":
     case "not_quiesced":
       return moving.size > 0; // moves with its parts, each of which is judged itself; never alone

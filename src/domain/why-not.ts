@@ -5,8 +5,10 @@
 
 import { isPoison } from "./attempts.ts";
 import { type Blocker, elsewhereText, isOpen } from "./blockers.ts";
+import { isGrouping } from "./grouping.ts";
 import type { ItemState, RoleFacts } from "./item-state.ts";
 import { isHeld } from "./lease.ts";
+import { type ItemReview, waitsText } from "./review.ts";
 import { tagValue } from "./tags.ts";
 
 export interface ClaimFacts {
@@ -28,8 +30,11 @@ export interface ItemFacts {
   readonly issueOpen: boolean;
   readonly tags: readonly string[];
   readonly createdAt: Date;
-  /** How many items are `partOf` this one; above zero it is a grouping. */
+  /** How many items are `partOf` this one, and how many of them are neither complete nor cancelled. */
   readonly parts: number;
+  readonly openParts: number;
+  /** An item integrates this one. */
+  readonly integrated: boolean;
   readonly blockers: readonly Blocker[];
   readonly attempts: number;
   readonly threshold: number;
@@ -46,6 +51,8 @@ export interface ItemFacts {
   readonly startedAbove: boolean;
   /** The paths that it is anchored to. Of research items: none (protocol 6). */
   readonly radius: readonly string[];
+  /** What its own open pull requests mean for it; null: none is open. */
+  readonly review: ItemReview | null;
 }
 
 export interface Hold {
@@ -88,6 +95,7 @@ export type ItemReason =
   | "grouping"
   | "not_admitted"
   | "blocked"
+  | "in_review"
   | "poison"
   | "ancestor_claimed"
   | "not_quiesced"
@@ -134,7 +142,7 @@ export function reasonsAgainst(item: ItemFacts, asker: Asker): Reason[] {
   if (asker.region !== null && home !== null && home !== asker.region)
     reasons.push({ reason: "foreign_region" });
   const subtree = asker.claimant?.scope === "subtree";
-  if (item.parts > 0 && !subtree) reasons.push({ reason: "grouping" });
+  if (isGrouping(item) && !subtree) reasons.push({ reason: "grouping" });
   if (!item.admitted) reasons.push({ reason: "not_admitted" });
   if (item.hold) reasons.push({ reason: "blocked", on: [], detail: holdText(item.hold) });
   const open = item.blockers.filter(isOpen);
@@ -150,6 +158,11 @@ export function reasonsAgainst(item: ItemFacts, asker: Asker): Reason[] {
   }
   const held = isHeld(item.claim, asker.now);
   if (held) reasons.push({ reason: "contended" });
+  // Its holder goes on; for everybody else others are to say something first, the same owner included.
+  if (item.review?.review === "in_review" && !held) {
+    const { pull, waits } = item.review;
+    reasons.push({ reason: "in_review", detail: waitsText(pull, waits) });
+  }
   // The last attempt runs to its end; only then is the item poisoned.
   if (isPoison(item.attempts, item.threshold) && !held) reasons.push({ reason: "poison" });
   const { grouping } = item;
@@ -170,7 +183,7 @@ export const roleFacts = (item: ItemFacts, now: Date): RoleFacts => ({
   held: isHeld(item.claim, now),
   startedAbove: item.startedAbove,
   onHold: item.hold !== null,
-  pullOpen: false,
+  pullOpen: item.review !== null,
 });
 
 /**

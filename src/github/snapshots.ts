@@ -1,6 +1,12 @@
 /** GitHub's JSON, once parsed, as the rest of the program sees it. */
 
-import type { GitHubComment, GitHubIssue, GitHubPull } from "../contract/github-payloads.ts";
+import type {
+  GitHubCheckSuite,
+  GitHubComment,
+  GitHubIssue,
+  GitHubPull,
+  GitHubReview,
+} from "../contract/github-payloads.ts";
 import { closingReferences } from "../domain/closing-keywords.ts";
 import type { IssueSnapshot } from "../domain/mirror-merge.ts";
 
@@ -55,6 +61,7 @@ export function pullSnapshot(pull: GitHubPull, repo: { owner: string; name: stri
   return {
     ...common(pull, repo),
     draft: pull.draft ?? false,
+    asked: askedOf(pull),
     mergedAt: pull.merged_at ?? null,
     mergeSha: pull.merged_at ? (pull.merge_commit_sha ?? null) : null,
     branches: {
@@ -66,9 +73,43 @@ export function pullSnapshot(pull: GitHubPull, repo: { owner: string; name: stri
   };
 }
 
+/** Logins in lower case, and teams, whose review is asked for. */
+const askedOf = ({ requested_reviewers, requested_teams }: GitHubPull): string[] => [
+  ...(requested_reviewers ?? []).flatMap((user) => user?.login?.toLowerCase() ?? []),
+  ...(requested_teams ?? []).flatMap(({ slug }) => (slug ? [`team:${slug}`] : [])),
+];
+
+/** A review of a pull request. Webhooks write its state in lower case, the REST API in upper case. */
+export function reviewSnapshot(review: GitHubReview, pull: number) {
+  return {
+    id: review.id,
+    pull_number: pull,
+    reviewer_id: review.user?.id ?? null,
+    reviewer_login: review.user?.login ?? null,
+    reviewer_type: review.user?.type ?? null,
+    reviewer_association: review.author_association ?? null,
+    state: review.state.toLowerCase(),
+    commit_sha: review.commit_id ?? null,
+    submitted_at: review.submitted_at ?? null,
+  };
+}
+
+export function checkSuiteSnapshot(suite: GitHubCheckSuite) {
+  return {
+    id: suite.id,
+    head_sha: suite.head_sha,
+    head_branch: suite.head_branch ?? null,
+    app_slug: suite.app?.slug ?? null,
+    status: suite.status ?? null,
+    conclusion: suite.conclusion ?? null,
+    runs: suite.latest_check_runs_count ?? null,
+    updated_at: suite.updated_at,
+  };
+}
+
 /** A pull request as the issue list names it: without branches. */
 export function pullStub(issue: GitHubIssue, repo: { owner: string; name: string; host: string }) {
-  return { ...common(issue, repo), draft: false, mergedAt: null, mergeSha: null, branches: null };
+  return { ...common(issue, repo), draft: false, asked: [], mergedAt: null, mergeSha: null, branches: null };
 }
 
 function common(pull: GitHubPull | GitHubIssue, repo: { owner: string; name: string; host: string }) {

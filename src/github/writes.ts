@@ -70,4 +70,47 @@ export async function createLabel(
   }
 }
 
+/** A concluded check run on a commit. */
+export interface CheckRun {
+  readonly name: string;
+  readonly externalId: string;
+  readonly head: string;
+  readonly conclusion: "success" | "failure";
+  readonly title: string;
+  readonly summary: string;
+}
+
+const checkFields = ({ name, externalId, conclusion, title, summary }: CheckRun) => ({
+  name,
+  external_id: externalId,
+  status: "completed" as const,
+  conclusion,
+  output: { title, summary },
+});
+
+/** Answers the new run's id. */
+export async function createCheckRun(client: Client, repo: RepoAddress, run: CheckRun): Promise<number> {
+  const { data } = await client.request("POST /repos/{owner}/{repo}/check-runs", {
+    ...repoOf(repo),
+    head_sha: run.head,
+    ...checkFields(run),
+  });
+  return Number(data.id);
+}
+
+/** Answers its id. */
+export async function updateCheckRun(
+  client: Client,
+  repo: RepoAddress,
+  id: number,
+  run: CheckRun,
+): Promise<number> {
+  await client.request("PATCH /repos/{owner}/{repo}/check-runs/{check_run_id}", {
+    ...repoOf(repo),
+    check_run_id: id,
+    ...checkFields(run),
+  });
+  return id;
+}
+
 const describe = (error: RequestError): string => JSON.stringify(error.response?.data ?? "") + error.message;

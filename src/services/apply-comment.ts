@@ -4,7 +4,12 @@ import type { z } from "zod";
 import type { IssueCommentPayload } from "../contract/github-payloads.ts";
 import { isListedAgent } from "../domain/human.ts";
 import { type Marker, parseMarker } from "../domain/marker.ts";
-import { type MarkerFacts, markerCounts, markerProvesFence } from "../domain/marker-trust.ts";
+import {
+  type MarkerFacts,
+  type MarkerOrigin,
+  markerCounts,
+  markerProvesFence,
+} from "../domain/marker-trust.ts";
 import { mergeIssue } from "../domain/mirror-merge.ts";
 import { itemRef } from "../domain/record-key.ts";
 import { commentSnapshot, issueSnapshot } from "../github/snapshots.ts";
@@ -51,7 +56,7 @@ export async function applyComment(deps: Deps, seq: number, payload: Payload): P
   });
 }
 
-/** Counts the comment's claim marker if it has one that counts, and settles what the outbox still owes of it. */
+/** Takes what a comment's marker, if it has one, tells: the attempt, what the outbox no longer owes, the token. */
 export async function takeMarker(
   trx: Trx,
   deps: Pick<Deps, "github">,
@@ -59,10 +64,43 @@ export async function takeMarker(
   comment: CommentSnapshot,
 ): Promise<void> {
   const marker = parseMarker(comment.body);
-  if (!marker || marker.number !== comment.issueNumber) return;
+  if (marker?.number === comment.issueNumber)
+    await countMarkerIfTrusted(trx, deps, repository, comment, marker);
+  await heedFence(trx, deps, comment);
+}
+
+/**
+ * Raises the token sequence, if a marker of our own shows that it is behind. Outcomes prove a token as claims do, and
+ * so does a marker on an issue that is closed, or that was transferred and has another number now.
+ */
+export async function heedFence(
+  trx: Trx,
+  deps: Pick<Deps, "github">,
+  comment: CommentSnapshot,
+): Promise<void> {
+  const marker = parseMarker(comment.body);
+  if (marker === null || !markerProvesFence(originOf(deps, comment))) return;
+  await raiseFence(
+    trx,
+    marker.fence,
+    `the App's own marker on #${comment.issueNumber} carries ${marker.fence}`,
+  );
+}
+
+const originOf = (deps: Pick<Deps, "github">, comment: CommentSnapshot): MarkerOrigin => ({
+  byApp: comment.viaAppId !== null && comment.viaAppId === (deps.github.app?.appId ?? null),
+  edited: comment.updatedAt.getTime() > comment.createdAt.getTime(),
+});
+
+async function countMarkerIfTrusted(
+  trx: Trx,
+  deps: Pick<Deps, "github">,
+  repository: Repository,
+  comment: CommentSnapshot,
+  marker: Marker,
+): Promise<void> {
   const facts: MarkerFacts = {
-    byApp: comment.viaAppId !== null && comment.viaAppId === (deps.github.app?.appId ?? null),
-    edited: comment.updatedAt.getTime() > comment.createdAt.getTime(),
+    ...originOf(deps, comment),
     byListedAgent: isListedAgent(comment.authorLogin, repository.settings.agents),
     association: comment.authorAssociation,
     granted: await wasGranted(trx, itemRef(repository.id, marker.number), marker.fence),
@@ -77,7 +115,6 @@ export async function takeMarker(
     owner: marker.owner,
     byApp: facts.byApp,
   });
-  if (markerProvesFence(facts)) await raiseFence(trx, marker.fence);
 }
 
 const promiseOf = (marker: Marker): string =>

@@ -12,7 +12,7 @@ import {
   transitionsOf,
 } from "../domain/issue-transitions.ts";
 import { type IssueDelta, type IssueSnapshot, mergeIssue } from "../domain/mirror-merge.ts";
-import type { RepositorySettings } from "../domain/settings.ts";
+import { type RepositorySettings, showsFormerGate } from "../domain/settings.ts";
 import { hasLabel, sameLabel } from "../domain/tags.ts";
 import type { Client } from "../github/connection.ts";
 import { type RepoAddress, readIssueEvents } from "../github/reads.ts";
@@ -24,6 +24,7 @@ import { askHuman, labelActs, loginOf, senderOf } from "./ask-actor.ts";
 import { type ClosingMerge, closingMerge } from "./closing-merge.ts";
 import type { Deps } from "./deps.ts";
 import { followTransfer } from "./follow-transfer.ts";
+import { holdSettings } from "./hold-settings.ts";
 import { carryOut, knownIssue, knownItem } from "./issue-transitions.ts";
 import { knownRepository } from "./known-repository.ts";
 import { type ListedAct, listedAct } from "./listed-act.ts";
@@ -58,6 +59,7 @@ export async function applyIssueEvent(deps: Deps, seq: number, payload: Payload)
   });
 
   await settleDelivery(deps, seq, async (trx) => {
+    await holdSettings(trx, repository);
     await lockItem(trx, repository.id, number);
     const stored = await lockIssue(trx, repository.id, number);
     await followTransfer(trx, repository, payload);
@@ -86,6 +88,7 @@ export async function applyIssueEvent(deps: Deps, seq: number, payload: Payload)
       await markGone(trx, repository.id, number, event.action);
     }
   });
+  if (item === null || item.state !== null) deps.wake.pulls();
 }
 
 function mirrored(stored: IssueSnapshot | null, incoming: IssueSnapshot, event: IssueEvent): IssueSnapshot {
@@ -206,7 +209,9 @@ async function askAuthor(
 ): Promise<IssueFacts["author"]> {
   const { settings } = repository;
   const author = { id: issue.authorId, login: issue.authorLogin, type: issue.authorType };
-  const human = await askHuman(client, repository, author, issue.viaAppId !== null, settings);
+  const human =
+    !showsFormerGate(issue.labels, settings) &&
+    (await askHuman(client, repository, author, issue.viaAppId !== null, settings));
   const history = admissionByHistory({
     author: { login: issue.authorLogin, human },
     labelPresent: hasLabel(issue.labels, settings.labels.gate),

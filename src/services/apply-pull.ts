@@ -1,7 +1,7 @@
-/** Pull requests and their reviews: mirrored; a merge completes the items it is about (protocol 8). */
+/** Pull requests: mirrored, and what they mean for their items; a merge completes those it is about (protocol 8). */
 
 import type { z } from "zod";
-import type { PullRequestPayload, PullRequestReviewPayload } from "../contract/github-payloads.ts";
+import type { PullRequestPayload } from "../contract/github-payloads.ts";
 import { closingReferences } from "../domain/closing-keywords.ts";
 import { itemsOfPull, judgeMerge, type MergedPull } from "../domain/completion.ts";
 import { itemRef, type RecordRef } from "../domain/record-key.ts";
@@ -12,11 +12,11 @@ import type { Trx } from "../store/database.ts";
 import { lockItem } from "../store/item-lock.ts";
 import { findItem, itemsRecordingPull, markActive, openIncident } from "../store/items.ts";
 import { findIssue } from "../store/mirror.ts";
-import { savePull, saveReview } from "../store/pulls.ts";
 import { findRecord, setRecordTags } from "../store/records.ts";
 import type { Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 import { completeItem } from "./item-changes.ts";
+import { takePull } from "./item-review.ts";
 import { knownRepository } from "./known-repository.ts";
 import { settleDelivery } from "./settle-delivery.ts";
 
@@ -34,7 +34,7 @@ export async function applyPullRequest(deps: Deps, seq: number, payload: Payload
   const items = merged ? await itemsMerged(deps, repository, payload, repo) : [];
 
   await settleDelivery(deps, seq, async (trx) => {
-    await savePull(trx, repository.id, { ...snapshot, mergedAt });
+    await takePull(trx, repository, { ...snapshot, mergedAt });
     if (WORK.has(payload.action)) {
       for (const number of ownItems(repository, raw, snapshot.closes))
         await markActive(trx, repository.id, number);
@@ -44,6 +44,7 @@ export async function applyPullRequest(deps: Deps, seq: number, payload: Payload
       await mergeInto(trx, repository, number, { number: raw.number, baseRef: raw.base.ref }, mergedAt);
     }
   });
+  deps.wake.pulls();
 }
 
 /** What happens to a pull request when somebody goes on working on it. */
@@ -128,26 +129,4 @@ async function mergeInto(
 async function recordPull(trx: Trx, ref: RecordRef, tags: readonly string[], pull: number): Promise<void> {
   const tag = `pr:${pull}`;
   if (!tags.includes(tag)) await setRecordTags(trx, ref, [...tags, tag]);
-}
-
-/** Applies one `pull_request_review` delivery. */
-export async function applyReview(
-  deps: Deps,
-  seq: number,
-  payload: z.infer<typeof PullRequestReviewPayload>,
-): Promise<void> {
-  const repository = await knownRepository(deps, payload);
-  await settleDelivery(deps, seq, async (trx) => {
-    if (!repository) return;
-    await saveReview(trx, {
-      repository_id: repository.id,
-      id: payload.review.id,
-      pull_number: payload.pull_request.number,
-      reviewer_id: payload.review.user?.id ?? null,
-      reviewer_login: payload.review.user?.login ?? null,
-      state: payload.action === "dismissed" ? "dismissed" : payload.review.state.toLowerCase(),
-      commit_sha: payload.review.commit_id ?? null,
-      submitted_at: payload.review.submitted_at ?? null,
-    });
-  });
 }

@@ -1,30 +1,45 @@
 /** `push`: a branch has another head. Tags and merge-queue refs are no branches (github-cases 67). */
 
 import type { z } from "zod";
+import { CONFIGURATION_PATH } from "../contract/configuration.ts";
 import type { PushPayload } from "../contract/github-payloads.ts";
 import { itemOfBranch } from "../domain/branch-names.ts";
+import { touchesFile } from "../domain/configuration-push.ts";
+import type { Trx } from "../store/database.ts";
 import { addChangedPaths, itemsAtBranch } from "../store/handover.ts";
+import { lockItems } from "../store/item-lock.ts";
 import { findItem, markActive } from "../store/items.ts";
+import { markMoved, ownPullsInto } from "../store/pull-readings.ts";
 import { saveBranchHead } from "../store/pulls.ts";
+import type { Repository } from "../store/repositories.ts";
+import { senderOf } from "./ask-actor.ts";
 import type { Deps } from "./deps.ts";
+import { reviewItems } from "./item-review.ts";
 import { knownRepository } from "./known-repository.ts";
+import { type Look, lookAtConfiguration, takeConfiguration } from "./load-configuration.ts";
 import { settleDelivery } from "./settle-delivery.ts";
 
 type Payload = z.infer<typeof PushPayload>;
 
+/** Notes the branch's head and its item's sign of life, and takes up a configuration that came with it. */
 export async function applyPush(deps: Deps, seq: number, payload: Payload): Promise<void> {
   const repository = await knownRepository(deps, payload);
   const branch = /^refs\/heads\/(?!gh-readonly-queue\/)(.+)$/.exec(payload.ref)?.[1];
+  if (!repository || !branch) return settleDelivery(deps, seq, async () => {});
+  const look = branch === repository.defaultBranch ? await lookAfterPush(deps, repository, payload) : null;
+  let isReadAgain = false;
   await settleDelivery(deps, seq, async (trx) => {
-    if (!repository || !branch) return;
-    const pushedAt = payload.repository?.pushed_at;
+    // It takes items' locks, which come before rows.
+    if (!payload.deleted) await meetBase(trx, repository, branch);
     await saveBranchHead(trx, repository.id, {
       name: branch,
       sha: payload.deleted ? null : payload.after,
       pusherId: payload.sender?.id ?? null,
       pusherLogin: payload.sender?.login ?? null,
-      pushedAt: typeof pushedAt === "number" ? new Date(pushedAt * 1000) : new Date(pushedAt ?? 0),
+      pusherType: payload.sender?.type ?? null,
+      pushedAt: pushedAt(payload) ?? new Date(0),
     });
+    if (look !== null) isReadAgain = await takeConfiguration(trx, repository, look);
     if (payload.deleted) return;
     const named = itemOfBranch(branch);
     // A push to the default branch is nobody's work, whatever a resume block says.
@@ -37,17 +52,57 @@ export async function applyPush(deps: Deps, seq: number, payload: Payload): Prom
       await markActive(trx, repository.id, number);
       // What a rewritten branch still holds of earlier pushes is not known.
       const afresh = payload.created === true || payload.forced === true;
-      await addChangedPaths(trx, repository.id, number, pathsOf(payload), afresh);
+      const paths = [...new Set((payload.commits ?? []).flatMap(pathsOf))];
+      await addChangedPaths(trx, repository.id, number, paths, afresh);
     }
   });
+  if (isReadAgain) deps.wake.backfill(repository.id);
+  deps.wake.pulls();
 }
 
-const pathsOf = ({ commits }: Payload): string[] => [
-  ...new Set(
-    (commits ?? []).flatMap(({ added, modified, removed }) => [
-      ...(added ?? []),
-      ...(modified ?? []),
-      ...(removed ?? []),
-    ]),
-  ),
+/** A push to a base may make a conflict, and GitHub tells of none: what goes there is read again, in its time. */
+async function meetBase(trx: Trx, repository: Repository, base: string): Promise<void> {
+  const into = await ownPullsInto(trx, repository.id, base);
+  if (into.length === 0) return;
+  const items = [...new Set(into.map(({ item }) => item))];
+  await lockItems(trx, repository.id, items);
+  await markMoved(trx, repository.id, [...new Set(into.map(({ pull }) => pull))]);
+  await reviewItems(trx, repository, items);
+}
+
+const pathsOf = ({ added, modified, removed }: NonNullable<Payload["commits"]>[number]): string[] => [
+  ...(added ?? []),
+  ...(modified ?? []),
+  ...(removed ?? []),
 ];
+
+/** GitHub writes the time of a push in seconds, and that of anything else as text. */
+function pushedAt({ repository }: Payload): Date | null {
+  const at = repository?.pushed_at ?? null;
+  if (at === null) return null;
+  const time = typeof at === "number" ? new Date(at * 1000) : new Date(at);
+  return Number.isNaN(time.getTime()) ? null : time;
+}
+
+/** Null: the push leaves the configuration alone. */
+async function lookAfterPush(deps: Deps, repository: Repository, payload: Payload): Promise<Look | null> {
+  const touched = touchesFile(
+    {
+      created: payload.created ?? false,
+      deleted: payload.deleted ?? false,
+      forced: payload.forced ?? false,
+      commits: payload.commits?.map(pathsOf) ?? null,
+    },
+    CONFIGURATION_PATH,
+  );
+  if (touched === "no") return null;
+  return lookAtConfiguration(deps, repository, repository.defaultBranch, {
+    kind: "push",
+    touched,
+    before: payload.created ? null : (payload.before ?? null),
+    after: payload.after,
+    sender: senderOf(payload.sender),
+    pusher: payload.pusher?.name ?? null,
+    at: pushedAt(payload),
+  });
+}

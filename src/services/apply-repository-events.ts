@@ -1,20 +1,15 @@
-/** What GitHub says of a repository as a whole: its address, labels, branches, checks, and whether the App reaches it. */
+/** What GitHub says of a repository as a whole: its address, labels, branches, and whether the App reaches it. */
 
 import type { z } from "zod";
 import type {
-  CheckSuitePayload,
   InstallationPayload,
   InstallationRepositoriesPayload,
   LabelPayload,
   RepositoryPayload,
 } from "../contract/github-payloads.ts";
-import { ownLabels } from "../domain/settings.ts";
 import { sameLabel } from "../domain/tags.ts";
 import type { Trx } from "../store/database.ts";
-import { itemsNotShowing } from "../store/items.ts";
 import { deleteLabel, findLabelName, renameLabelOnIssues, saveLabel } from "../store/mirror.ts";
-import { promise } from "../store/outbox.ts";
-import { saveCheckSuite } from "../store/pulls.ts";
 import {
   isNewDescription,
   markInstalled,
@@ -28,8 +23,9 @@ import {
 } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 import { followDefaultBranch } from "./follow-default-branch.ts";
-import { promiseLabel } from "./item-changes.ts";
 import { knownRepository, makeKnown } from "./known-repository.ts";
+import { lookAtConfiguration, takeConfiguration } from "./load-configuration.ts";
+import { promiseOwnLabels, promiseWhereMissing } from "./own-labels.ts";
 import { settleDelivery } from "./settle-delivery.ts";
 
 /** `installation`: the App was put on an account, taken off it, or suspended. */
@@ -113,15 +109,20 @@ export async function applyRepository(
 ): Promise<void> {
   const { repository } = payload;
   const known = await makeKnown(deps, payload);
-  if (known && payload.action === "edited") {
-    await followDefaultBranch(deps, known, repository.default_branch ?? null);
-  }
+  const to = repository.default_branch ?? null;
+  const isMoved = known !== null && payload.action === "edited" && to !== null && to !== known.defaultBranch;
+  if (isMoved) await followDefaultBranch(deps, known, to);
+  // Nobody pushed what now is the configuration: whoever chose the branch did not change the file.
+  // Asked for by a name that is another's by now, GitHub would show the other's file.
+  const isAskable = isMoved && known.currentName;
+  const look = isAskable ? await lookAtConfiguration(deps, known, to, { kind: "default_branch" }) : null;
+  let isReadAgain = false;
   await settleDelivery(deps, seq, async (trx) => {
     if (payload.action === "deleted") return markUninstalled(trx, { ids: [repository.id] });
     const at = repository.updated_at;
     if (at && !(await isNewDescription(trx, repository.id, at))) return;
     const [owner = "", name = ""] = repository.full_name.split("/");
-    await saveRepository(
+    const saved = await saveRepository(
       trx,
       {
         id: repository.id,
@@ -133,7 +134,9 @@ export async function applyRepository(
       },
       payload.installation?.id ?? null,
     );
+    if (look !== null) isReadAgain = await takeConfiguration(trx, saved.repository, look);
   });
+  if (isReadAgain) deps.wake.backfill(repository.id);
 }
 
 /** `label`: a definition was made, changed or deleted. Our own are made again: a maintainer steers by them. */
@@ -164,48 +167,5 @@ async function renameLabel(trx: Trx, repository: Repository, from: string, to: s
   const { gate, stale } = repository.settings.labels;
   const which = sameLabel(from, gate) ? "gated" : sameLabel(from, stale) ? "parked" : null;
   if (which === null) return;
-  const label = which === "gated" ? gate : stale;
-  for (const number of await itemsNotShowing(trx, repository.id, which, label)) {
-    await promiseLabel(trx, { repository, number }, label);
-  }
-}
-
-/** Promises the definitions of Leasehold's own labels that the test picks. */
-export async function promiseOwnLabels(
-  trx: Trx,
-  repository: Repository,
-  isWanted: (name: string) => boolean,
-): Promise<void> {
-  for (const label of ownLabels(repository.settings)) {
-    if (!isWanted(label.name)) continue;
-    await promise(trx, {
-      repositoryId: repository.id,
-      issueNumber: null,
-      promise: `define:${label.name.toLowerCase()}`,
-      effect: { kind: "create_label", ...label },
-    });
-  }
-}
-
-/** `check_suite`: the checks of a commit moved. */
-export async function applyCheckSuite(
-  deps: Deps,
-  seq: number,
-  payload: z.infer<typeof CheckSuitePayload>,
-): Promise<void> {
-  const repository = await knownRepository(deps, payload);
-  await settleDelivery(deps, seq, async (trx) => {
-    if (!repository) return;
-    const suite = payload.check_suite;
-    await saveCheckSuite(trx, {
-      repository_id: repository.id,
-      id: suite.id,
-      head_sha: suite.head_sha,
-      head_branch: suite.head_branch ?? null,
-      app_slug: suite.app?.slug ?? null,
-      status: suite.status ?? null,
-      conclusion: suite.conclusion ?? null,
-      updated_at: suite.updated_at,
-    });
-  });
+  await promiseWhereMissing(trx, repository, which, which === "gated" ? gate : stale);
 }

@@ -39,7 +39,12 @@ export async function labelActs(
   events: readonly IssueEventRead[],
   label: string,
 ): Promise<LabelEvent[]> {
-  const last = events.findLast((event) => event.label !== null && sameLabel(event.label, label));
+  const { labels, gateSince } = repository.settings;
+  // What was done to a label before it was the gate was about something else.
+  const since = gateSince !== null && sameLabel(label, labels.gate) ? new Date(gateSince) : null;
+  const last = events.findLast(
+    (event) => event.label !== null && sameLabel(event.label, label) && (since === null || event.at >= since),
+  );
   if (!last) return [];
   const { sender, viaApp } = last;
   return [

@@ -6,6 +6,7 @@ import { planFromHistory } from "../domain/history-plan.ts";
 import type { Transition } from "../domain/issue-transitions.ts";
 import { type IssueSnapshot, mergeIssue } from "../domain/mirror-merge.ts";
 import { itemRef } from "../domain/record-key.ts";
+import { showsFormerGate } from "../domain/settings.ts";
 import { hasLabel } from "../domain/tags.ts";
 import type { Client } from "../github/connection.ts";
 import { isDeleted } from "../github/failure.ts";
@@ -19,6 +20,7 @@ import { lockRecord } from "../store/records.ts";
 import type { Repository } from "../store/repositories.ts";
 import { askHuman, labelActs } from "./ask-actor.ts";
 import type { Deps } from "./deps.ts";
+import { holdSettings } from "./hold-settings.ts";
 import { carryOut, knownIssue, knownItem } from "./issue-transitions.ts";
 import { syncIssueLinks } from "./sync-issue-links.ts";
 
@@ -39,6 +41,7 @@ export async function takeIssue(
   const plan = await askHistory(deps, client, repository, incoming).catch(nullIfDeleted);
   if (plan === null) return;
   await deps.db.transaction().execute(async (trx) => {
+    await holdSettings(trx, repository);
     await lockRecord(trx, itemRef(repository.id, incoming.number));
     const stored = await lockIssue(trx, repository.id, incoming.number);
     if (stored?.gone) return;
@@ -89,7 +92,9 @@ async function askHistory(
   const admission = admissionByHistory({
     author: {
       login: issue.authorLogin,
-      human: await askHuman(client, repository, author, issue.viaAppId !== null, settings),
+      human:
+        !showsFormerGate(issue.labels, settings) &&
+        (await askHuman(client, repository, author, issue.viaAppId !== null, settings)),
     },
     labelPresent: hasLabel(issue.labels, gate),
     events: gateActs,

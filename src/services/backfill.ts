@@ -27,17 +27,21 @@ import {
   saveBackfillCursor,
   takeBackfill,
 } from "../store/backfill.ts";
-import { isDataError } from "../store/database.ts";
+import { isDataError } from "../store/failure.ts";
 import { findIssue, introduceIssue, saveComment, saveLabel } from "../store/mirror.ts";
 import { unmirroredBlockers } from "../store/native-links.ts";
-import { pullsWithoutBranches, savePull } from "../store/pulls.ts";
+import { forgetReading } from "../store/pull-readings.ts";
+import { type PullSnapshot, pullsWithoutBranches } from "../store/pulls.ts";
 import { lockRecord } from "../store/records.ts";
 import { findRepositoryById, markHeard, type Repository, saveRepository } from "../store/repositories.ts";
-import { takeMarker } from "./apply-comment.ts";
-import { promiseOwnLabels } from "./apply-repository-events.ts";
+import { heedFence, takeMarker } from "./apply-comment.ts";
 import { takeIssue } from "./backfill-issue.ts";
 import type { Deps } from "./deps.ts";
 import { followDefaultBranch } from "./follow-default-branch.ts";
+import { takePull } from "./item-review.ts";
+import { configureAnew } from "./load-configuration.ts";
+import { promiseOwnLabels } from "./own-labels.ts";
+import { ChangedMeanwhile } from "./settle-delivery.ts";
 
 /** After a failure that names no time. */
 const RETRY_SECONDS = 30;
@@ -75,8 +79,10 @@ async function goOn(
     const repository = await findRepositoryById(deps.db, repositoryId);
     if (!repository?.installed || repository.installationId === null) return;
     const client = await deps.github.client(repository.installationId);
-    const next: BackfillCursor | null = await step(deps, client, repository, cursor);
+    const next = await step(deps, client, repository, cursor).catch(againIfChanged);
     deps.wake.outbox();
+    if (next === "again") continue;
+    deps.wake.pulls();
     if (next === null) {
       await finishBackfill(deps.db, repositoryId, worker);
       await markHeard(deps.db, repositoryId);
@@ -87,6 +93,12 @@ async function goOn(
     if (!(await saveBackfillCursor(deps.db, repositoryId, worker, cursor))) return;
   }
   await releaseBackfill(deps.db, repositoryId, worker, "the server was stopped", 0);
+}
+
+/** The settings changed while a page was read by them: it is read again, which changes nothing twice. */
+function againIfChanged(error: unknown): "again" {
+  if (error instanceof ChangedMeanwhile) return "again";
+  throw error;
 }
 
 /** Does one page and answers where to go on; null: done. */
@@ -127,7 +139,7 @@ async function step(
       for (const pull of page.rows) {
         const snapshot = pullSnapshot(pull, { ...repository, host: hostOf(pull.html_url) });
         await orNote(deps, repository, `pull request #${pull.number}`, () =>
-          deps.db.transaction().execute((trx) => savePull(trx, repository.id, snapshot)),
+          keepPull(deps, repository, snapshot),
         );
       }
       return page.full ? { ...cursor, page: cursor.page + 1 } : { ...START, phase: "missed_pulls" };
@@ -135,7 +147,7 @@ async function step(
     case "missed_pulls": {
       // Pages shift while pull requests close; those that the issue list named are read one by one.
       const missed = await pullsWithoutBranches(deps.db, repository.id, cursor.after, 50);
-      for (const number of missed) await takePull(deps, client, repository, number);
+      for (const number of missed) await readMissed(deps, client, repository, number);
       const last = missed.at(-1);
       return last === undefined ? { ...START, phase: "blockers" } : { ...cursor, after: last };
     }
@@ -206,8 +218,14 @@ async function takeLabels(deps: Deps, client: Client, repository: Repository): P
     for (const { id, name: label, color = null, description = null } of labels) {
       if (id != null) await saveLabel(trx, repository.id, { id, name: label, color, description });
     }
-    await promiseOwnLabels(trx, repository, (own) => !labels.some((label) => sameLabel(label.name, own)));
   });
+  // Before any issue is judged by it.
+  const configured = await configureAnew(deps, repository.id);
+  await deps.db
+    .transaction()
+    .execute((trx) =>
+      promiseOwnLabels(trx, configured, (own) => !labels.some((label) => sameLabel(label.name, own))),
+    );
 }
 
 async function takeComment(
@@ -215,20 +233,21 @@ async function takeComment(
   repository: Repository,
   comment: ReturnType<typeof commentSnapshot>,
 ): Promise<void> {
-  // Comments of issues that are not mirrored (closed ones, pull requests) are not needed.
-  if (!(await findIssue(deps.db, repository.id, comment.issueNumber))) return;
+  const isMirrored = (await findIssue(deps.db, repository.id, comment.issueNumber)) !== null;
   await deps.db.transaction().execute(async (trx) => {
+    // Of issues that are not mirrored (closed ones, pull requests) only the tokens count: they were issued.
+    if (!isMirrored) return heedFence(trx, deps, comment);
     await lockRecord(trx, itemRef(repository.id, comment.issueNumber));
     await saveComment(trx, repository.id, comment);
     await takeMarker(trx, deps, repository, comment);
   });
 }
 
-async function takePull(deps: Deps, client: Client, repository: Repository, number: number): Promise<void> {
+async function readMissed(deps: Deps, client: Client, repository: Repository, number: number): Promise<void> {
   try {
     const pull = await readPull(client, repository, number);
     const snapshot = pullSnapshot(pull, { ...repository, host: hostOf(pull.html_url) });
-    await deps.db.transaction().execute((trx) => savePull(trx, repository.id, snapshot));
+    await keepPull(deps, repository, snapshot);
   } catch (error) {
     if (!isAbsent(error)) throw error;
   }
@@ -243,4 +262,11 @@ async function takeBlocker(
   const issue = await readIssue(client, repository, number);
   if (issue === null || issue.pull_request) return;
   await deps.db.transaction().execute((trx) => introduceIssue(trx, repository.id, issueSnapshot(issue)));
+}
+
+/** What was missed of an item's own is read by itself: its reviews, its checks, whether it can be merged. */
+async function keepPull(deps: Deps, repository: Repository, pull: PullSnapshot): Promise<void> {
+  await deps.db
+    .transaction()
+    .execute((trx) => takePull(trx, repository, pull, () => forgetReading(trx, repository.id, pull.number)));
 }

@@ -50,6 +50,8 @@ export class ClaimLine {
   readonly #replica: string;
   readonly #log: Logger;
   readonly #lines = new Map<string, Line>();
+  /** Places that could not be given up, because the database was away. */
+  readonly #owed = new Map<number, RecordRef>();
   readonly #timers: NodeJS.Timeout[] = [];
   #closed = false;
 
@@ -63,6 +65,8 @@ export class ClaimLine {
   async start(): Promise<void> {
     await beat(this.#db, this.#replica);
     this.#every(BEAT_MS, async () => {
+      // First, so that a heart that comes back does not bring back to life who has left meanwhile.
+      await this.#leaveOwed();
       await beat(this.#db, this.#replica);
       await leaveForgotten(this.#db, this.#replica, this.#tickets());
     });
@@ -120,10 +124,21 @@ export class ClaimLine {
     this.#forget(name, line, place.ticket);
     // Whoever was served has no place in the line any more; everyone else gives it up.
     const served = answer !== "gone" && !(answer instanceof Replayed) && answer.granted;
-    // If the database is away, the next heartbeat gives the place up.
-    if (!served && !this.#closed) await leaveLine(this.#db, place.ref, place.ticket).catch(() => {});
+    if (!served && !this.#closed) await this.#leave(place.ref, place.ticket);
     if (answer instanceof Replayed) throw answer;
     return answer;
+  }
+
+  /** If the database is away, the next heartbeat gives the place up. */
+  async #leave(ref: RecordRef, ticket: number): Promise<void> {
+    await leaveLine(this.#db, ref, ticket).catch(() => this.#owed.set(ticket, ref));
+  }
+
+  async #leaveOwed(): Promise<void> {
+    for (const [ticket, ref] of this.#owed) {
+      await leaveLine(this.#db, ref, ticket);
+      this.#owed.delete(ticket);
+    }
   }
 
   #tickets(): number[] {

@@ -8,7 +8,7 @@ import { findCandidates, type Selector } from "../store/candidates.ts";
 import { radiiInFlight, radiiOf } from "../store/radii.ts";
 import type { Repository } from "../store/repositories.ts";
 import type { Caller } from "./caller.ts";
-import { claim } from "./claim.ts";
+import { claim, type Delivery } from "./claim.ts";
 import type { Deps } from "./deps.ts";
 import type { Once } from "./once.ts";
 import { ready } from "./ready.ts";
@@ -18,36 +18,34 @@ const BATCH = 32;
 /** Enough that a caller among hundreds finds what is left. */
 const MOST_TRIED = 2_000;
 
+/** As `claim` does, it takes a grant back that does not reach its caller. */
 export async function claimNext(
   deps: Deps,
   caller: Caller,
   repository: Repository,
   request: ClaimNextRequest,
+  delivery: Delivery | null = null,
   once: Once | null = null,
 ): Promise<ClaimNextAnswer> {
   await once?.assertNew();
   const region = request.region ?? deps.region;
   const selector = selectorOf(request);
   const tried: number[] = [];
-  while (tried.length < MOST_TRIED) {
+  const hasLeft = (): boolean => delivery?.left.aborted ?? false;
+  while (tried.length < MOST_TRIED && !hasLeft()) {
     const batch = await findCandidates(deps.db, repository.id, region, selector, tried, BATCH);
     if (batch.length === 0) break;
     const clear = await disjoint(deps, repository, batch);
     for (const number of batch) {
+      // Nobody is left to work on it.
+      if (hasLeft()) break;
       if (!clear.has(number)) {
         tried.push(number);
         continue;
       }
       const target = { repository, topic: BACKLOG, id: itemId(number) };
-      const { owner, leaseSeconds } = request;
-      const answer = await claim(
-        deps,
-        caller,
-        target,
-        { owner, leaseSeconds, region: request.region },
-        null,
-        once,
-      );
+      const asked = { owner: request.owner, leaseSeconds: request.leaseSeconds, region: request.region };
+      const answer = await claim(deps, caller, target, asked, delivery, once);
       if (answer.granted) return answer;
       tried.push(number);
     }
@@ -65,9 +63,15 @@ async function disjoint(
 ): Promise<ReadonlySet<number>> {
   const inFlight = await radiiInFlight(deps.db, repository.id, repository.settings.quarantineSeconds);
   if (inFlight.length === 0) return new Set(batch);
-  const index = new RadiusIndex(inFlight);
+  const underWay = new RadiusIndex(inFlight);
+  // As in the ready set: work that lies in a pull request is not held up by other work that does.
+  const atWork = new RadiusIndex(inFlight.filter((item) => item.atWork));
   const radii = await radiiOf(deps.db, repository.id, batch);
-  const meeting = new Set(radii.filter((item) => index.meets(item).length > 0).map(({ number }) => number));
+  const meeting = new Set(
+    radii
+      .filter((item) => (item.hasPull ? atWork : underWay).meets(item).length > 0)
+      .map(({ number }) => number),
+  );
   return new Set(batch.filter((number) => !meeting.has(number)));
 }
 

@@ -35,11 +35,15 @@ export interface Delivery {
   onOutcome(handler: (delivered: boolean) => void): void;
 }
 
-/** Long enough to see whether the answer was delivered before the marker goes out. */
+/**
+ * Long enough to see whether the answer was delivered before the marker goes out. Who did not wait is hardly ever gone
+ * so soon: there the marker is due at once, and should it have gone out, the grant that is taken back counts.
+ */
 const MARK_AFTER_SECONDS = 2;
 
 /**
- * Grants the claim or says why not. The marker is promised with the grant; under `once`, so is the answer.
+ * Grants the claim or says why not. The marker is promised with the grant; under `once`, so is the answer. With a
+ * `delivery`, a grant that does not reach its caller is taken back; without one nobody can wait.
  */
 export async function claim(
   deps: Deps,
@@ -68,10 +72,12 @@ export async function claim(
   const attempt = new Attempt(deps, target, once);
   const answer = await attempt.take(call);
   if (answer.granted) {
-    deps.wake.outbox();
+    // Under an idempotency key the answer is kept: whoever did not get it asks again.
+    if (delivery === null || once !== null) deps.wake.outbox();
+    else onDelivery(deps, call, answer.fence, delivery, async () => deps.wake.outbox());
     return attempt.granted(call, answer);
   }
-  if (answer.ticket === undefined || delivery === null) return refused(target, answer);
+  if (answer.ticket == null || delivery === null) return refused(target, answer);
   const waiting = { ...call, wait: false, ticket: answer.ticket, markAfterSeconds: MARK_AFTER_SECONDS };
   return awaitTurn(deps, target, attempt, waiting, waitSeconds * 1000, delivery);
 }
@@ -117,14 +123,26 @@ async function awaitTurn(
   const answer = await deps.line.wait({ ref: call.ref, ticket: call.ticket, take }, maxWaitMs, delivery.left);
   if (answer === "gone") return refused(target, { granted: false, reason: "timeout" });
   if (!answer.granted) return refused(target, answer);
-  delivery.onOutcome((delivered) => {
-    const settle = delivered
-      ? releaseMarker(deps.db, call.ref, answer.fence).then(() => deps.wake.outbox())
-      : takeBack(deps.db, call.ref, answer.fence);
-    // Neither is vital: an undelivered grant lapses, and its marker goes out a little later.
-    settle.catch((error: unknown) => deps.log.warn({ err: error }, "a waiting claim could not be settled"));
+  onDelivery(deps, call, answer.fence, delivery, async () => {
+    await releaseMarker(deps.db, call.ref, answer.fence);
+    deps.wake.outbox();
   });
   return attempt.granted(call, answer);
+}
+
+/** When it is known whether the answer reached the caller: the marker may go out, or the grant is taken back. */
+function onDelivery(
+  deps: Deps,
+  { ref }: ClaimCall,
+  fence: number,
+  delivery: Delivery,
+  delivered: () => Promise<void>,
+): void {
+  delivery.onOutcome((reached) => {
+    const settled = reached ? delivered() : takeBack(deps.db, ref, fence);
+    // Neither is vital: an undelivered grant lapses, and its marker goes out a little later.
+    settled.catch((error: unknown) => deps.log.warn({ err: error }, "a claim's delivery could not be noted"));
+  });
 }
 
 type Refused = Exclude<LineAnswer, { granted: true }>;
@@ -169,7 +187,7 @@ async function itemPart(
   deps: Deps,
   { repository }: ClaimTarget,
   number: number,
-  { tags, url, previous }: ClaimGrantedRow,
+  { tags, url, previous, ownPull }: ClaimGrantedRow,
 ) {
   const type = tagValue(tags ?? [], "type:") ?? repository.settings.defaults.type;
   const baseBranch = tagValue(tags ?? [], "baseBranch:");
@@ -178,7 +196,7 @@ async function itemPart(
     baseBranch,
     workingBranch: workingBranch({ number, type, epicBranch: baseBranch }),
     // Who takes what nobody had has nothing to read up on: the common grant is one call to the database.
-    resume: previous === null ? null : await resumePack(deps.db, repository, number),
+    resume: previous === null && !ownPull ? null : await resumePack(deps.db, repository, number),
     url,
   };
 }

@@ -5,6 +5,7 @@ import type { ItemBody } from "../contract/items.ts";
 import { Problem } from "../contract/problem.ts";
 import type { Completion } from "../domain/comments.ts";
 import { type Evidence, missingEvidence } from "../domain/evidence.ts";
+import { isGrouping } from "../domain/grouping.ts";
 import { BACKLOG, itemId } from "../domain/record-key.ts";
 import { tagValue } from "../domain/tags.ts";
 import type { Trx } from "../store/database.ts";
@@ -69,7 +70,7 @@ async function liveItem(trx: Trx, at: ItemAt): Promise<ItemView> {
   if (facts.state === "parked")
     throw new Problem("conflict", `#${number} is parked: a human unparks it first`);
   if (facts.state === "cancelled") throw new Problem("conflict", `#${number} is cancelled: reopen it first`);
-  if (facts.parts > 0 && facts.state === null) {
+  if (isGrouping(facts) && facts.state === null) {
     throw new Problem(
       "conflict",
       `#${number} is a grouping: it completes with its integration item, or when a human closes its issue`,

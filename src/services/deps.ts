@@ -5,6 +5,7 @@ import type { LeaseBounds } from "../domain/lease.ts";
 import type { GitHubConnection } from "../github/connection.ts";
 import type { Database, Db } from "../store/database.ts";
 import type { ClaimLine } from "./claim-line.ts";
+import type { KnownNames } from "./known-names.ts";
 
 export interface Deps {
   readonly database: Database;
@@ -19,11 +20,15 @@ export interface Deps {
   readonly version: string;
   readonly wake: Wake;
   readonly line: ClaimLine;
+  readonly names: KnownNames;
 }
 
 /** Hints that work is waiting; work is also found without them, only later. Called after commit. */
 export interface Wake {
   inbox(): void;
   outbox(): void;
+  /** Items' defects are to be looked at. */
+  checks(): void;
+  pulls(): void;
   backfill(repositoryId: number): void;
 }

@@ -2,6 +2,7 @@
 
 import { ZodError } from "zod";
 import { failureOf, isGitHubFailure } from "../github/failure.ts";
+import { isConnectionLost } from "../store/failure.ts";
 import {
   type Delivery,
   failDelivery,
@@ -65,8 +66,8 @@ async function handle(
       return failDelivery(deps.db, seq, attempts, `not the documented form: ${where}`);
     }
     const failure = failureOf(error);
-    // While GitHub is down, limits us or refuses our key, nothing is wrong with the delivery.
-    const isOutage = isGitHubFailure(error) && failure.kind !== "refused";
+    // While GitHub is down, limits us or refuses our key, or PostgreSQL is away, nothing is wrong with the delivery.
+    const isOutage = (isGitHubFailure(error) && failure.kind !== "refused") || isConnectionLost(error);
     const isOver = isOutage ? delivery.ageSeconds > MAX_OUTAGE_SECONDS : attempts >= MAX_ATTEMPTS;
     if (isOver) {
       deps.log.error(

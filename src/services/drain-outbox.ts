@@ -4,7 +4,7 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { claimComment } from "../domain/comments.ts";
+import { claimComment, releasedComment } from "../domain/comments.ts";
 import { hasLabel, sameLabel } from "../domain/tags.ts";
 import type { Client } from "../github/connection.ts";
 import { barOf, failureOf, isAbsent } from "../github/failure.ts";
@@ -15,7 +15,7 @@ import { findItem } from "../store/items.ts";
 import { findIssue, noteLabel } from "../store/mirror.ts";
 import {
   breakPromise,
-  type ClaimMarkerFacts,
+  type Effect,
   keepPromise,
   type OutboxRow,
   pauseInstallation,
@@ -25,6 +25,7 @@ import {
   takeWriter,
 } from "../store/outbox.ts";
 import { findRepositoryById, markArchived, markSuspended, type Repository } from "../store/repositories.ts";
+import { keepClaimCheck } from "./claim-check.ts";
 import type { Deps } from "./deps.ts";
 import { backoffSeconds } from "./drain-inbox.ts";
 
@@ -107,9 +108,12 @@ async function perform(deps: Deps, client: Client, repository: Repository, row: 
       return addSubIssue(client, repository, numberOf(row), effect.subIssueId);
     case "add_blocked_by":
       return addBlockedBy(client, repository, numberOf(row), effect.blockerId);
+    case "check_run":
+      return keepClaimCheck(deps, client, repository, { pull: effect.pull, mayStand: row.attempts > 1 });
     case "comment":
-    case "claim_marker": {
-      const body = effect.kind === "comment" ? effect.body : markerText(effect);
+    case "claim_marker":
+    case "release_outcome": {
+      const body = textOf(effect);
       const firstLine = body.split("\n", 1)[0] ?? "";
       const appId = deps.github.app?.appId ?? 0;
       const since = new Date(row.createdAt.getTime() - CLOCK_SLACK_MS);
@@ -125,12 +129,18 @@ async function perform(deps: Deps, client: Client, repository: Repository, row: 
   }
 }
 
-const markerText = (facts: ClaimMarkerFacts): string =>
-  claimComment({
-    ...facts,
-    grantedAt: new Date(facts.grantedAt),
-    leaseExpiresAt: new Date(facts.leaseExpiresAt),
+type CommentEffect = Extract<Effect, { kind: "comment" | "claim_marker" | "release_outcome" }>;
+
+function textOf(effect: CommentEffect): string {
+  if (effect.kind === "comment") return effect.body;
+  if (effect.kind === "release_outcome") return releasedComment(effect, effect.note);
+  const { grantedAt, leaseExpiresAt } = effect;
+  return claimComment({
+    ...effect,
+    grantedAt: new Date(grantedAt),
+    leaseExpiresAt: new Date(leaseExpiresAt),
   });
+}
 
 function numberOf(row: OutboxRow): number {
   if (row.issueNumber === null) throw new Error(`the promise ${row.promise} names no issue`);

@@ -3,9 +3,8 @@
 import { Problem } from "../contract/problem.ts";
 import { admitsBelow, decideWrite, type FenceRefusal } from "../domain/fence.ts";
 import { numberOfRef } from "../domain/record-key.ts";
-import { findClaim, findSubtreeClaim } from "../store/claims.ts";
+import { findSubtreeClaim, lockClaim } from "../store/claims.ts";
 import { inTransaction, type Trx } from "../store/database.ts";
-import { lockRecord } from "../store/records.ts";
 import type { Caller } from "./caller.ts";
 import { type ClaimTarget, refOf } from "./claim.ts";
 import type { Deps } from "./deps.ts";
@@ -50,8 +49,7 @@ export async function passFence(
   token: number | null,
 ): Promise<Holder | null> {
   const ref = refOf(target);
-  await lockRecord(trx, ref);
-  const found = await findClaim(trx, ref);
+  const found = await lockClaim(trx, ref);
   const state = found && {
     mark: found.claim.fence,
     live: found.claim.live,

@@ -1,5 +1,6 @@
 /** Is all well, and if not, what is wrong. */
 
+import { CONFIGURATION_PATH } from "../contract/configuration.ts";
 import type { HealthAnswer } from "../contract/operations.ts";
 import type { Check } from "../github/connection.ts";
 import { pingDatabase } from "../store/database.ts";
@@ -86,10 +87,18 @@ export async function health(deps: Deps): Promise<HealthAnswer> {
     },
     outbox,
     github: github.status,
-    repos: repos.map(({ owner, name, mirrorAgeSeconds }) => ({
+    repos: repos.map(({ owner, name, mirrorAgeSeconds, configProblems, configHeld }) => ({
       repo: `${owner}/${name}`,
       mirrorAgeSeconds,
-      config: [],
+      config: [
+        ...configProblems.map(
+          (problem) => `${CONFIGURATION_PATH} is not valid and changes nothing: ${problem}`,
+        ),
+        ...configHeld.map(
+          (held) =>
+            `${CONFIGURATION_PATH}: ${held}, until a human with triage rights pushes or merges a change of the file`,
+        ),
+      ],
     })),
     problems,
   };

@@ -25,6 +25,7 @@ import {
   reopenItem,
   unparkItem,
 } from "./item-changes.ts";
+import { reviewItems } from "./item-review.ts";
 
 /** The item as the decision sees it, or null. */
 export async function knownItem(db: Db, repositoryId: number, number: number): Promise<KnownItem | null> {
@@ -71,7 +72,8 @@ async function carryOutOne(
     case "enrol":
       return enrol(trx, at, issue, { ...transition, at: eventAt, region });
     case "enrolled":
-      return setEnrolled(trx, repository.id, number, transition.enrolled);
+      await setEnrolled(trx, repository.id, number, transition.enrolled);
+      return reviewItems(trx, repository, [number]);
     case "admit":
       await setAdmission(trx, repository.id, number, { admitted: true, by: transition.by, at: eventAt });
       await closeIncidents(trx, repository.id, number, ["label_removed_by_agent"]);
@@ -149,4 +151,6 @@ async function enrol(
       `baseBranch:${defaults.baseBranch ?? repository.defaultBranch}`,
     ],
   });
+  // Its pull request may have been there before.
+  await reviewItems(trx, repository, [number]);
 }

@@ -5,7 +5,7 @@ import { isPoison } from "../domain/attempts.ts";
 import type { Defect } from "../domain/defects.ts";
 import { roleOf } from "../domain/item-state.ts";
 import { isHeld } from "../domain/lease.ts";
-import { whyNotReady } from "../domain/ready-set.ts";
+import { isResumable, whyNotReady } from "../domain/ready-set.ts";
 import { itemOfTarget, itemRef, recordKey } from "../domain/record-key.ts";
 import { isPhase, isPriority, tagValue } from "../domain/tags.ts";
 import { type Asker, roleFacts } from "../domain/why-not.ts";
@@ -60,7 +60,7 @@ export async function itemBody(
       reading: item.attempts.reading,
     },
     resume: resume && resumeBlock(resume),
-    resumable: false,
+    resumable: isResumable(facts) && !held && facts.state === null,
     stale: item.links.some((link) => link.relation === "anchoredTo") ? null : false,
     staleLinks: [],
     resourceLeases: [],

@@ -15,6 +15,7 @@ import { labelPromise, promise, settlePromise } from "../store/outbox.ts";
 import { findRecord, setRecordTags } from "../store/records.ts";
 import type { Repository } from "../store/repositories.ts";
 import { changingRole } from "./changing-role.ts";
+import { reviewItems } from "./item-review.ts";
 
 export interface ItemAt {
   readonly repository: Repository;
@@ -161,6 +162,7 @@ export async function unparkItem(trx: Trx, at: ItemAt, by: string, eventAt: Date
     await setStateTag(trx, at, null);
     await setState(trx, repository.id, number, { state: null, by, eventAt });
   });
+  await reviewItems(trx, repository, [number]);
   await forgiveAttempts(trx, repository.id, number);
   await closeIncidents(trx, repository.id, number, ["label_removed_by_agent"]);
   await settlePromise(trx, repository.id, labelPromise(number, repository.settings.labels.stale), "unparked");
@@ -200,6 +202,7 @@ export async function reopenItem(
     await setStateTag(trx, at, null);
     await setState(trx, repository.id, number, { state: null, by, eventAt });
   });
+  await reviewItems(trx, repository, [number]);
 }
 
 /** Promises a label on the issue. */

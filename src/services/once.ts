@@ -61,6 +61,7 @@ export class Once {
         ...this.#deps.wake,
         inbox: () => void woken.add("inbox"),
         outbox: () => void woken.add("outbox"),
+        pulls: () => void woken.add("pulls"),
       };
       const outcome = await work({ ...this.#deps, db: trx, wake });
       if (outcome.kept) {
@@ -71,6 +72,7 @@ export class Once {
     });
     if (woken.has("inbox")) this.#deps.wake.inbox();
     if (woken.has("outbox")) this.#deps.wake.outbox();
+    if (woken.has("pulls")) this.#deps.wake.pulls();
     return result;
   }
 

@@ -2,10 +2,8 @@
 
 import type { RenewAnswer } from "../contract/claims.ts";
 import { Problem } from "../contract/problem.ts";
-import { clampLease, decideRenew } from "../domain/lease.ts";
-import { findClaim, renewLease } from "../store/claims.ts";
-import { inTransaction } from "../store/database.ts";
-import { findRecord, lockRecord } from "../store/records.ts";
+import { clampLease } from "../domain/lease.ts";
+import { renewClaim } from "../store/keep-claim.ts";
 import type { Caller } from "./caller.ts";
 import { type ClaimTarget, refOf } from "./claim.ts";
 import type { Deps } from "./deps.ts";
@@ -16,31 +14,24 @@ export async function renew(
   target: ClaimTarget,
   request: { fencingToken: number; leaseSeconds?: number | undefined },
 ): Promise<RenewAnswer> {
-  const ref = refOf(target);
   const leaseSeconds = clampLease(request.leaseSeconds, deps.lease);
-  return inTransaction(deps.db, async (trx): Promise<RenewAnswer> => {
-    await lockRecord(trx, ref);
-    const found = await findClaim(trx, ref);
-    if (!found && !(await findRecord(trx, ref))) return { granted: false, reason: "missing" };
-    if (!found) return { granted: false, reason: "superseded" };
-    const verdict = decideRenew(found.claim, request.fencingToken, caller.actor, found.now);
-    if (verdict === "not_holder") throw notHolder();
-    if (verdict === "superseded") return { granted: false, reason: "superseded" };
-    const renewed = await renewLease(trx, ref, {
-      fence: request.fencingToken,
-      actor: caller.actor,
-      leaseSeconds,
-    });
-    if (!renewed) return { granted: false, reason: "superseded" };
-    return {
-      granted: true,
-      fencingToken: request.fencingToken,
-      leaseSeconds,
-      leaseExpiresAt: renewed.leaseExpiresAt.toISOString(),
-      leaseShortened: renewed.leaseExpiresAt < renewed.previousLeaseExpiresAt,
-      previousLeaseExpiresAt: renewed.previousLeaseExpiresAt.toISOString(),
-    };
+  const renewed = await renewClaim(deps.db, refOf(target), {
+    fence: request.fencingToken,
+    actor: caller.actor,
+    leaseSeconds,
   });
+  if (renewed.verdict === "not_holder") throw notHolder();
+  if (renewed.verdict !== "renew") return { granted: false, reason: renewed.verdict };
+  const leaseExpiresAt = new Date(renewed.leaseExpiresAt);
+  const previousLeaseExpiresAt = new Date(renewed.previousLeaseExpiresAt);
+  return {
+    granted: true,
+    fencingToken: request.fencingToken,
+    leaseSeconds,
+    leaseExpiresAt: leaseExpiresAt.toISOString(),
+    leaseShortened: leaseExpiresAt < previousLeaseExpiresAt,
+    previousLeaseExpiresAt: previousLeaseExpiresAt.toISOString(),
+  };
 }
 
 export const notHolder = (): Problem =>

@@ -3,11 +3,11 @@
 import { Problem } from "../contract/problem.ts";
 import type { RepositoryName } from "../domain/record-key.ts";
 import type { Trx } from "../store/database.ts";
-import { createLocalRepository, findRepositoryByName, type Repository } from "../store/repositories.ts";
+import { createLocalRepository, type Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 
 export async function repositoryByName(deps: Deps, { owner, name }: RepositoryName): Promise<Repository> {
-  const repository = await findRepositoryByName(deps.db, owner, name);
+  const repository = await deps.names.find(deps.db, { owner, name });
   if (repository) return repository;
   throw new Problem(
     "not_found",
@@ -22,7 +22,7 @@ export async function repositoryByName(deps: Deps, { owner, name }: RepositoryNa
  * minute. Made in the write's own transaction: a write that is refused leaves none behind.
  */
 export async function repositoryForWriting(trx: Trx, deps: Deps, name: RepositoryName): Promise<Repository> {
-  const repository = await findRepositoryByName(trx, name.owner, name.name);
+  const repository = await deps.names.find(trx, name);
   if (repository || deps.github.app !== null) return repository ?? repositoryByName(deps, name);
   return createLocalRepository(trx, name.owner, name.name);
 }

@@ -6,7 +6,8 @@ import { checksOf } from "../domain/pull-checks.ts";
 import { itemRef } from "../domain/record-key.ts";
 import { tagValues } from "../domain/tags.ts";
 import type { Db } from "../store/database.ts";
-import { findHandover, type PullOfItem, type ResumeRow } from "../store/handover.ts";
+import { findHandover, type ResumeRow } from "../store/handover.ts";
+import type { PullOfItem } from "../store/own-pulls.ts";
 import { findRecord } from "../store/records.ts";
 import type { Repository } from "../store/repositories.ts";
 

@@ -7,7 +7,7 @@ import type { Deps } from "./deps.ts";
 /** What was asked of GitHub no longer fits what is stored; the delivery is tried again. */
 export class ChangedMeanwhile extends Error {
   constructor() {
-    super("the item changed while GitHub was being asked");
+    super("what is known changed while GitHub was being asked");
     this.name = "ChangedMeanwhile";
   }
 }

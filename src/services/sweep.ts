@@ -3,9 +3,12 @@
 import { isPoison } from "../domain/attempts.ts";
 import { isHeld } from "../domain/lease.ts";
 import { itemRef } from "../domain/record-key.ts";
+import { type ItemFacts, quarantineEnd } from "../domain/why-not.ts";
 import { clearDeadLines } from "../store/claim-line.ts";
 import type { Trx } from "../store/database.ts";
+import { askOverdueChecks } from "../store/item-checks.ts";
 import { findItemView } from "../store/item-facts.ts";
+import { SETTLE_SECONDS } from "../store/item-view.ts";
 import { itemsToSweep } from "../store/items.ts";
 import { pruneAnswers } from "../store/kept-answers.ts";
 import { retryPromisedLabels } from "../store/outbox.ts";
@@ -41,6 +44,8 @@ export async function sweep(deps: Deps): Promise<number> {
   }
   await clearDeadLines(deps.db);
   await pruneAnswers(deps.db);
+  await askOverdueChecks(deps.db, SETTLE_SECONDS);
+  deps.wake.checks();
   const retried = await retryPromisedLabels(deps.db);
   if (parked > 0 || retried > 0) {
     deps.log.info({ parked, halfParks: retried }, "the park sweep changed something");
@@ -48,6 +53,12 @@ export async function sweep(deps: Deps): Promise<number> {
   }
   return parked;
 }
+
+/** What is held, still moves after a lapse, or waits for people and checks runs to its own end first. */
+const isLeftAlone = (item: ItemFacts, now: Date): boolean =>
+  isHeld(item.claim, now) ||
+  quarantineEnd(item, { now, region: null }) > now ||
+  item.review?.review === "in_review";
 
 /** Parks the item if its attempts reached the threshold and nobody holds it. */
 export async function parkIfPoisoned(
@@ -61,8 +72,8 @@ export async function parkIfPoisoned(
   if (!found) return false;
   const { facts, attempts } = found.item;
   const { threshold } = facts;
-  if (facts.state !== null || isHeld(facts.claim, found.now) || !isPoison(attempts.count, threshold))
-    return false;
+  if (facts.state !== null || !isPoison(attempts.count, threshold)) return false;
+  if (isLeftAlone(facts, found.now)) return false;
   await parkItem(
     trx,
     { repository, number },

@@ -20,10 +20,15 @@ export async function updateItem(
 ): Promise<ItemBody> {
   const { repository, number } = at;
   const target = { repository, topic: BACKLOG, id: itemId(number) };
-  return fencedWrite(deps, caller, target, token, async (trx, holder) => {
+  const answer = await fencedWrite(deps, caller, target, token, async (trx, holder) => {
     if (!(await findItem(trx, repository.id, number))?.enrolled) throw noItem(repository, number);
     if (resume) await writeResume(trx, at, holder, resume);
     if (patch.tags || patch.links) await patchRecord(trx, target, patch);
     return getItem({ ...deps, db: trx }, repository, number);
   });
+  if (resume) {
+    deps.wake.outbox();
+    deps.wake.pulls();
+  }
+  return answer;
 }

@@ -6,6 +6,7 @@ import type { Trx } from "../store/database.ts";
 import { saveResume } from "../store/handover.ts";
 import type { Holder } from "./fenced-write.ts";
 import type { ItemAt } from "./item-changes.ts";
+import { reviewItems } from "./item-review.ts";
 
 /** `holder`: under whose token this transaction passed the fence. Throws `claim_required` when under none. */
 export async function writeResume(
@@ -31,4 +32,6 @@ export async function writeResume(
     note: resumeNote,
     ...holder,
   });
+  // A pull request that is recorded is the item's own.
+  if (lastLocation !== undefined) await reviewItems(trx, repository, [number]);
 }

@@ -2,7 +2,7 @@
 
 import { sql } from "kysely";
 import { dbNowPlus } from "./clock.ts";
-import type { Db } from "./database.ts";
+import type { Db, Trx } from "./database.ts";
 
 export interface BackfillCursor {
   readonly phase:
@@ -40,6 +40,22 @@ export async function takeBackfill(
       and (backfiller_until is null or backfiller_until < db_now())
     returning backfill_cursor as cursor`.execute(db);
   return rows[0] ? rows[0].cursor : "busy";
+}
+
+/** Everything is to be read again: what an issue means has changed. Whoever is at it loses the lease. */
+export async function restartBackfill(trx: Trx, repositoryId: number): Promise<void> {
+  await trx
+    .updateTable("repository")
+    .set({
+      backfill_state: "pending",
+      backfill_cursor: null,
+      backfill_error: null,
+      backfiller: null,
+      backfiller_until: null,
+    })
+    .where("id", "=", repositoryId)
+    .where("installed", "=", true)
+    .execute();
 }
 
 /** False: the lease was lost, or the backfill was started afresh. */

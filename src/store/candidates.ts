@@ -40,7 +40,9 @@ export async function findCandidates(
           and l.target_number = ${selector.after})`;
   const wanted = [
     sql`i.repository_id = ${repositoryId} and i.state is null and i.enrolled and i.admitted and i.issue_open`,
-    sql`i.open_blockers = 0 and i.parts = 0 and coalesce(i.home_region, ${region}) = ${region}`,
+    sql`i.open_blockers = 0 and i.hold_at is null and coalesce(i.home_region, ${region}) = ${region}`,
+    sql`(i.parts = 0 or not is_grouping(i.repository_id, i.number, i.tags))`,
+    sql`i.review is distinct from 'in_review'`,
     sql`not i.number = any (${[...tried]}::int[])`,
     sql`not exists (select 1 from claim c where c.repository_id = i.repository_id and c.topic = 'backlog'
         and c.id = 'issue-' || i.number and c.live and c.lease_expires_at > db_now())`,
@@ -54,6 +56,8 @@ export async function findCandidates(
   }
   const { rows } = await sql<{ number: number }>`
     select i.number from item i where ${sql.join(wanted, sql` and `)}
-    order by (${successor}) desc, ${order} limit ${limit}`.execute(db);
+    order by (${successor}) desc, i.review is not distinct from 'resumable' desc, ${order} limit ${limit}`.execute(
+    db,
+  );
   return rows.map(({ number }) => number);
 }

@@ -73,7 +73,8 @@ export async function queueDepth(db: Db, ref: RecordRef): Promise<number> {
 
 /**
  * Takes back a grant that could not be delivered: the holder never knew of it, so it is no attempt, and its marker
- * is not owed. Under the record's lock. False: it is not current any more.
+ * is not owed; unless the marker may be out already: then it counts. Under the record's lock. False: it is not
+ * current any more.
  */
 export async function takeBackGrant(trx: Trx, ref: RecordRef, fence: number): Promise<boolean> {
   const { rows } = await sql<{ fence: number }>`
@@ -82,13 +83,18 @@ export async function takeBackGrant(trx: Trx, ref: RecordRef, fence: number): Pr
       where repository_id = ${ref.repositoryId} and topic = ${ref.topic} and id = ${ref.id}
         and fence = ${fence} and live
       returning fence),
-    uncounted as (
-      update claim_grant g set ended = 'undelivered', ended_at = db_now(), new_attempt = false from ended
-      where g.repository_id = ${ref.repositoryId} and g.topic = ${ref.topic} and g.id = ${ref.id}
-        and g.fence = ended.fence),
     unpromised as (
       update outbox o set state = 'done', finished_at = db_now(), error = 'the grant could not be delivered' from ended
-      where o.repository_id = ${ref.repositoryId} and o.promise = 'claim:' || ended.fence and o.state = 'pending')
+      where o.repository_id = ${ref.repositoryId} and o.promise = 'claim:' || ended.fence and o.state = 'pending'
+        and o.attempts = 0
+      returning o.id),
+    noted as (
+      update claim_grant g set ended = 'undelivered', ended_at = db_now(),
+        new_attempt = g.new_attempt and g.topic = 'backlog' and not exists (select 1 from unpromised)
+          and exists (select 1 from repository r where r.id = g.repository_id and r.installation_id is not null)
+      from ended
+      where g.repository_id = ${ref.repositoryId} and g.topic = ${ref.topic} and g.id = ${ref.id}
+        and g.fence = ended.fence)
     select fence from ended`.execute(trx);
   return rows.length > 0;
 }

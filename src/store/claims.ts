@@ -6,12 +6,13 @@
  * token it is made under, so that a mistake in locking cannot move another's claim.
  */
 
-import { sql } from "kysely";
+import { type Selectable, sql } from "kysely";
 import type { RecordRef } from "../domain/record-key.ts";
 import type { ClaimFacts } from "../domain/why-not.ts";
 import { dbNow } from "./clock.ts";
 import type { Db, Trx } from "./database.ts";
-import type { ClaimEnd } from "./schema.ts";
+import { holdLocalRepository } from "./records.ts";
+import type { ClaimEnd, ClaimTable } from "./schema.ts";
 
 export interface Claim extends ClaimFacts {
   readonly scope: string;
@@ -20,8 +21,13 @@ export interface Claim extends ClaimFacts {
   readonly grants: number;
 }
 
+export interface FoundClaim {
+  readonly claim: Claim;
+  readonly now: Date;
+}
+
 /** The record's claim, live or not, and the database's time; null when it was never claimed. */
-export async function findClaim(db: Db, ref: RecordRef): Promise<{ claim: Claim; now: Date } | null> {
+export async function findClaim(db: Db, ref: RecordRef): Promise<FoundClaim | null> {
   const row = await db
     .selectFrom("claim")
     .selectAll()
@@ -30,7 +36,20 @@ export async function findClaim(db: Db, ref: RecordRef): Promise<{ claim: Claim;
     .where("topic", "=", ref.topic)
     .where("id", "=", ref.id)
     .executeTakeFirst();
-  if (!row) return null;
+  return row ? toFound(row) : null;
+}
+
+/** As `lockRecord` and then `findClaim`, in one call. */
+export async function lockClaim(trx: Trx, ref: RecordRef): Promise<FoundClaim | null> {
+  await holdLocalRepository(trx, ref.repositoryId);
+  const { rows } = await sql<FoundRow>`
+    select *, db_now() as now from lock_claim(${ref.repositoryId}, ${ref.topic}, ${ref.id})`.execute(trx);
+  return rows[0] ? toFound(rows[0]) : null;
+}
+
+type FoundRow = Selectable<ClaimTable> & { now: Date };
+
+function toFound(row: FoundRow): FoundClaim {
   return {
     now: row.now,
     claim: {
@@ -47,32 +66,6 @@ export async function findClaim(db: Db, ref: RecordRef): Promise<{ claim: Claim;
       grants: row.grants,
     },
   };
-}
-
-export interface Renewed {
-  readonly leaseExpiresAt: Date;
-  readonly previousLeaseExpiresAt: Date;
-}
-
-/** Moves the lease's end, if the token is current, the actor is its holder and the lease has not lapsed. */
-export async function renewLease(
-  trx: Trx,
-  ref: RecordRef,
-  renewal: { fence: number; actor: string; leaseSeconds: number },
-): Promise<Renewed | null> {
-  const { rows } = await sql<Renewed>`
-    with before as (
-      select lease_expires_at from claim
-      where repository_id = ${ref.repositoryId} and topic = ${ref.topic} and id = ${ref.id} for update)
-    update claim set lease_expires_at = db_now() + make_interval(secs => ${renewal.leaseSeconds}),
-                     lease_seconds = ${renewal.leaseSeconds}
-    from before
-    where repository_id = ${ref.repositoryId} and topic = ${ref.topic} and id = ${ref.id}
-      and fence = ${renewal.fence} and actor = ${renewal.actor} and live and claim.lease_expires_at > db_now()
-    returning claim.lease_expires_at as "leaseExpiresAt", before.lease_expires_at as "previousLeaseExpiresAt"`.execute(
-    trx,
-  );
-  return rows[0] ?? null;
 }
 
 /** Ends a live claim under its token. The mark stays. False: that token holds nothing live. */
@@ -153,9 +146,12 @@ export async function countMarker(
     .execute();
 }
 
-/** A marker of our own that the sequence has not reached (a restored database): no token at or below it is issued. */
-export async function raiseFence(trx: Trx, floor: number): Promise<void> {
-  await sql`select raise_fence(${floor})`.execute(trx);
+/**
+ * Raises the token sequence above a fence that is proved to have been issued (protocol 4, "Token"): if the sequence has
+ * not reached it, tokens were issued that this database does not know of. `why` is for the log.
+ */
+export async function raiseFence(trx: Trx, fence: number, why: string): Promise<void> {
+  await sql`select raise_fence(${fence}, ${why})`.execute(trx);
 }
 
 export interface GrantRow {

@@ -134,6 +134,9 @@ export async function saveCycle(
     .values(rows)
     .onConflict((conflict) => conflict.doNothing())
     .execute();
+  for (const { repository_id, number } of rows) {
+    await sql`select ask_item_check(${repository_id}::bigint, ${number}::int)`.execute(trx);
+  }
 }
 
 /** Which of these items are on a cycle that is kept. */
@@ -180,6 +183,7 @@ async function dropCycles(trx: Trx, cycles: RawBuilder<unknown>): Promise<LinkTa
   const { rows } = await sql<{ repositoryId: number; number: number }>`
     with gone as (
       delete from cycle_member where cycle in (${cycles}) returning repository_id, number)
-    select distinct repository_id as "repositoryId", number from gone order by 1, 2`.execute(trx);
+    select repository_id as "repositoryId", number, ask_item_check(repository_id, number)
+    from (select distinct repository_id, number from gone) as members order by 1, 2`.execute(trx);
   return rows.map(({ repositoryId, number }) => ({ repositoryId, target: itemTarget(number) }));
 }

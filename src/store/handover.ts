@@ -1,9 +1,9 @@
 /** What one worker leaves for the next (protocol 2, "Resume block"): where the work lies, and what it touched. */
 
 import { sql } from "kysely";
-import type { CheckSuiteFacts } from "../domain/pull-checks.ts";
 import { dbNow } from "./clock.ts";
 import type { Db, Trx } from "./database.ts";
+import { findCandidatePulls, type PullOfItem } from "./own-pulls.ts";
 
 export interface ResumeRow {
   readonly branch: string | null;
@@ -53,7 +53,12 @@ export async function saveResume(
   const facts = {
     ...(location === undefined
       ? {}
-      : { branch: location.branch, pull_number: location.pullNumber, sha: location.sha }),
+      : {
+          branch: location.branch,
+          pull_number: location.pullNumber,
+          sha: location.sha,
+          location_fence: fence,
+        }),
     ...(note === undefined ? {} : { note }),
     fence,
     owner,
@@ -104,20 +109,6 @@ export async function addChangedPaths(
     on conflict do nothing`.execute(trx);
 }
 
-export interface PullOfItem {
-  readonly number: number;
-  readonly url: string;
-  readonly title: string;
-  readonly draft: boolean;
-  readonly base: string | null;
-  readonly headRef: string | null;
-  readonly headSha: string | null;
-  readonly headRepositoryId: number | null;
-  readonly authorAssociation: string | null;
-  readonly closes: readonly number[];
-  readonly checks: readonly CheckSuiteFacts[];
-}
-
 export interface Handover {
   readonly resume: ResumeRow | null;
   readonly paths: readonly string[];
@@ -139,29 +130,12 @@ export async function findHandover(db: Db, repositoryId: number, number: number)
       .orderBy("path")
       .limit(MOST_PATHS + 1)
       .execute(),
-    sql<PullOfItem>`
-      select p.number, p.html_url as url, p.title, p.draft, p.base_ref as base, p.head_ref as "headRef",
-        p.head_sha as "headSha", p.head_repository_id as "headRepositoryId",
-        p.author_association as "authorAssociation",
-        array(select c.issue_number from pull_request_closes c
-          where c.repository_id = p.repository_id and c.pull_number = p.number) as closes,
-        (select coalesce(jsonb_agg(jsonb_build_object('status', s.status, 'conclusion', s.conclusion)), '[]')
-          from check_suite s where s.repository_id = p.repository_id and s.head_sha = p.head_sha) as checks
-      from pull_request p
-      where p.repository_id = ${repositoryId} and p.state = 'open' and (
-        p.number in (select c.pull_number from pull_request_closes c
-          where c.repository_id = ${repositoryId} and c.issue_number = ${number})
-        or p.number in (select b.pull_number from resume_block b
-          where b.repository_id = ${repositoryId} and b.number = ${number})
-        or 'pr:' || p.number in (select unnest(r.tags) from record r
-          where r.repository_id = ${repositoryId} and r.topic = 'backlog' and r.id = ${`issue-${number}`})
-        or p.head_ref like ${`%issue-${number}`})
-      order by p.updated_at desc, p.number desc`.execute(db),
+    findCandidatePulls(db, repositoryId, number),
   ]);
   return {
     resume,
     paths: paths.slice(0, MOST_PATHS).map(({ path }) => path),
     morePaths: paths.length > MOST_PATHS,
-    pulls: pulls.rows,
+    pulls,
   };
 }

@@ -57,6 +57,16 @@ export function openItems(db: Db, repositoryId: number, settings: Limits): Promi
   return read(db, repositoryId, settings, sql`(i.state is null or i.state = 'parked') and i.enrolled`, sql``);
 }
 
+/** The items of these numbers. */
+export function itemViews(
+  db: Db,
+  repositoryId: number,
+  numbers: readonly number[],
+  settings: Limits,
+): Promise<ItemPage> {
+  return read(db, repositoryId, settings, sql`i.number = any (${[...numbers]}::int[])`, sql``);
+}
+
 export interface ItemFilter {
   readonly after: number;
   readonly limit: number;
@@ -91,10 +101,8 @@ async function read(
     select i.number, i.enrolled, i.admitted, i.admitted_by, i.state, i.state_at, i.park_reason, i.ruling_owner,
       i.question, i.created_at, r.tags, s.title, s.html_url, s.labels, s.state = 'open' and s.gone is null as issue_open,
       s.state_reason, s.author_login, greatest(s.updated_at, r.updated_at) as updated_at,
-      (select count(*) from record_link p join item part
-           on part.repository_id = p.repository_id and part.number = p.number and part.enrolled
-         where p.target_repository_id = i.repository_id and p.target_number = i.number and p.relation = 'partOf'
-           and not (p.repository_id = i.repository_id and p.number = i.number)) as parts,
+      shape.parts, shape.open_parts, i.parts > 0 and exists (select 1 from record_link n
+        where n.target_repository_id = i.repository_id and n.target_number = i.number and n.relation = 'integrates') as integrated,
       array(select g.fence from claim_grant g where g.repository_id = i.repository_id and g.topic = 'backlog'
          and g.id = r.id and g.new_attempt and g.fence > i.attempts_after) as grants,
       array(select m.fence from claim_marker m where m.repository_id = i.repository_id
@@ -140,7 +148,10 @@ async function read(
           where n.repository_id = i.repository_id and n.integrates = any (i.ancestors) and n.number <> i.number
             and held(i.repository_id, n.number, db_now()) is not null),
         'fanOutOpen', i.integrates is not null and fan_out_open(i.repository_id, i.integrates, i.number, db_now()),
-        'heldBelow', i.parts > 0 and exists (select 1 from descendants_of(i.repository_id, i.number) d
+        -- Also what was taken off the backlog, which the count of parts leaves out, may still be held.
+        'heldBelow', exists (select 1 from record_link l where l.target_repository_id = i.repository_id
+            and l.target_number = i.number and l.relation = 'partOf')
+          and exists (select 1 from descendants_of(i.repository_id, i.number) d
           where held(i.repository_id, d, db_now()) is not null)) as grouping,
       case when i.hold_at is not null
         then jsonb_build_object('by', i.hold_by, 'at', i.hold_at, 'note', i.hold_note) end as hold,
@@ -148,11 +159,19 @@ async function read(
         where a.repository_id = i.repository_id and a.topic = 'backlog' and a.scope = 'subtree' and a.live
           and a.lease_expires_at > db_now() and a.fence = i.started_under
           and a.id = any (select 'issue-' || x from unnest(i.ancestors) x)) as started_above,
+      case when i.review is not null
+        then jsonb_build_object('review', i.review, 'pull', i.review_pull, 'waits', i.review_waits) end as review,
       c.fence, c.live, c.owner, c.actor, c.region, c.lease_expires_at, c.reclaims, db_now() as now
     from item i
     join record r on r.repository_id = i.repository_id and r.topic = 'backlog' and r.id = 'issue-' || i.number
     join issue s on s.repository_id = i.repository_id and s.number = i.number
     left join claim c on c.repository_id = i.repository_id and c.topic = 'backlog' and c.id = r.id
+    cross join lateral (
+      select count(*) as parts, count(*) filter (where part.state is null or part.state = 'parked') as open_parts
+      from record_link p join item part
+        on part.repository_id = p.repository_id and part.number = p.number and part.enrolled
+      where p.target_repository_id = i.repository_id and p.target_number = i.number and p.relation = 'partOf'
+        and not (p.repository_id = i.repository_id and p.number = i.number)) as shape
     where i.repository_id = ${repositoryId} and ${where}
     order by i.number ${limit}`.execute(db);
   const now = rows[0]?.now ?? new Date(0);

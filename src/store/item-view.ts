@@ -6,6 +6,7 @@ import { startingAt } from "../domain/cycles.ts";
 import { type Cycle, type Defect, type DefectCode, defectsOf } from "../domain/defects.ts";
 import type { ItemState } from "../domain/item-state.ts";
 import { itemOfTarget } from "../domain/record-key.ts";
+import type { ItemReview } from "../domain/review.ts";
 import type { RepositorySettings } from "../domain/settings.ts";
 import { tagValue } from "../domain/tags.ts";
 import type { GroupingFacts, ItemFacts } from "../domain/why-not.ts";
@@ -49,6 +50,8 @@ export interface ItemViewRow {
   created_at: Date;
   updated_at: Date;
   parts: number;
+  open_parts: number;
+  integrated: boolean;
   grants: number[];
   markers: number[];
   unposted: number[];
@@ -61,6 +64,7 @@ export interface ItemViewRow {
   grouping: GroupingFacts;
   hold: { by: string; at: string; note: string | null } | null;
   started_above: boolean;
+  review: ItemReview | null;
   fence: number | null;
   live: boolean | null;
   owner: string | null;
@@ -94,7 +98,7 @@ export interface CycleRow {
 }
 
 /** A promise to GitHub that is this old and still unkept is a defect, not a delay. */
-const SETTLE_MS = 5 * 60_000;
+export const SETTLE_SECONDS = 300;
 
 export function toView(row: ItemViewRow, repositoryId: number, settings: Limits): ItemView {
   const attemptFacts: AttemptFacts = { grants: row.grants, markers: row.markers, unposted: row.unposted };
@@ -108,6 +112,8 @@ export function toView(row: ItemViewRow, repositoryId: number, settings: Limits)
     tags: row.tags,
     createdAt: row.created_at,
     parts: row.parts,
+    openParts: row.open_parts,
+    integrated: row.integrated,
     blockers: row.blockers.map((blocker) => toBlocker(blocker, repositoryId)),
     attempts: attempts.count,
     threshold: row.own_threshold ?? settings.poisonThreshold,
@@ -118,6 +124,7 @@ export function toView(row: ItemViewRow, repositoryId: number, settings: Limits)
     hold: row.hold && { ...row.hold, at: new Date(row.hold.at) },
     startedAbove: row.started_above,
     radius: radiusOf(row, repositoryId),
+    review: row.review,
     activeAt: row.active_at,
     quarantineSeconds: settings.quarantineSeconds,
   };
@@ -128,7 +135,7 @@ export function toView(row: ItemViewRow, repositoryId: number, settings: Limits)
     cycles: row.cycles.map((cycle) => toCycle(cycle, repositoryId, row.number)),
     since: row.updated_at,
     stateAt: row.state_at,
-    settledBefore: new Date(row.now.getTime() - SETTLE_MS),
+    settledBefore: new Date(row.now.getTime() - SETTLE_SECONDS * 1000),
   });
   const incidents = row.incidents.map((incident) => ({
     ...incident,

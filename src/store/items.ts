@@ -241,17 +241,23 @@ export async function itemsToSweep(db: Db, limit: number, after: { repositoryId:
   return rows;
 }
 
+const MUST_SHOW = {
+  enrolled: sql`(i.state is null or i.state = 'parked')`,
+  gated: sql`i.state is null and not i.admitted`,
+  parked: sql`i.state = 'parked'`,
+};
+
 /** Items that must show a label and do not: the gate where nobody admitted, the park's where it is parked. */
 export async function itemsNotShowing(
   db: Db,
   repositoryId: number,
-  which: "gated" | "parked",
+  which: keyof typeof MUST_SHOW,
   label: string,
 ): Promise<number[]> {
   const { rows } = await sql<{ number: number }>`
     select i.number from item i join issue s on s.repository_id = i.repository_id and s.number = i.number
     where i.repository_id = ${repositoryId} and i.enrolled and s.state = 'open' and s.gone is null
-      and ${which === "parked" ? sql`i.state = 'parked'` : sql`i.state is null and not i.admitted`}
+      and ${MUST_SHOW[which]}
       and not exists (select 1 from unnest(s.labels) as has where lower(has) = lower(${label}))
     order by i.number`.execute(db);
   return rows.map((row) => row.number);

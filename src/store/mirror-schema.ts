@@ -76,6 +76,26 @@ export interface PullRequestTable {
   created_at: Timestamp;
   updated_at: Timestamp;
   closed_at: Timestamp | null;
+  review_asked: Defaulted<string[]>;
+  head_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
+  read_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
+  read_head: Defaulted<string | null>;
+  read_base: Defaulted<string | null>;
+  mergeable: Defaulted<boolean | null>;
+  mergeable_state: Defaulted<string | null>;
+  reads: Defaulted<number>;
+  moved_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
+  read_due_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
+  check_run_id: Defaulted<number | null>;
+  check_head: Defaulted<string | null>;
+  check_conclusion: Defaulted<string | null>;
+  check_said: Defaulted<string | null>;
+}
+
+export interface OwnPullTable {
+  repository_id: number;
+  number: number;
+  pull_number: number;
 }
 
 export interface PullRequestClosesTable {
@@ -93,6 +113,8 @@ export interface PullRequestReviewTable {
   state: string;
   commit_sha: string | null;
   submitted_at: Timestamp | null;
+  reviewer_type: string | null;
+  reviewer_association: string | null;
 }
 
 export interface CheckSuiteTable {
@@ -103,6 +125,7 @@ export interface CheckSuiteTable {
   app_slug: string | null;
   status: string | null;
   conclusion: string | null;
+  runs: number | null;
   updated_at: Timestamp;
 }
 
@@ -112,6 +135,8 @@ export interface BranchTable {
   head_sha: string | null;
   pusher_id: number | null;
   pusher_login: string | null;
+  pusher_type: string | null;
+  by_human: boolean | null;
   pushed_at: Timestamp;
 }
 
@@ -124,4 +149,5 @@ export interface MirrorTables {
   pull_request_review: PullRequestReviewTable;
   check_suite: CheckSuiteTable;
   branch: BranchTable;
+  own_pull: OwnPullTable;
 }

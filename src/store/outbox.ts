@@ -23,17 +23,28 @@ export interface ClaimMarkerFacts {
   readonly previous: { readonly owner: string; readonly fence: number; readonly lapsed: boolean } | null;
 }
 
+/** What the outcome comment of a released claim tells. */
+export interface ReleaseFacts {
+  readonly number: number;
+  readonly owner: string;
+  readonly fence: number;
+  readonly note: string | null;
+}
+
 /** Something to do on GitHub. */
 export type Effect =
   | { readonly kind: "comment"; readonly body: string }
-  /** Its text is made when it is posted: the grant's transaction is one call to the database. */
+  /** The texts of these are made when they are posted: granting and releasing are one call to the database each. */
   | ({ readonly kind: "claim_marker" } & ClaimMarkerFacts)
+  | ({ readonly kind: "release_outcome" } & ReleaseFacts)
   | { readonly kind: "add_label"; readonly label: string }
   | { readonly kind: "close_issue"; readonly reason: "completed" | "not_planned" }
   | { readonly kind: "reopen_issue" }
   /** Of the promise's issue; the other is named by GitHub's id, not by its number. */
   | { readonly kind: "add_sub_issue"; readonly subIssueId: number }
   | { readonly kind: "add_blocked_by"; readonly blockerId: number }
+  /** Promised by triggers (migrations/0009); what it says is decided when it is written. */
+  | { readonly kind: "check_run"; readonly pull: number }
   | {
       readonly kind: "create_label";
       readonly name: string;
@@ -91,17 +102,29 @@ export interface OutboxRow {
   readonly effect: Effect;
   /** Counting this one. */
   readonly attempts: number;
+  /** How often it was promised again while it was pending. */
+  readonly revision: number;
   readonly createdAt: Date;
 }
 
 /** Longer than one row's requests may take, at twenty seconds each. */
 const WRITER_SECONDS = 120;
 
-/** Of the row `o`: nothing promised earlier for the same issue is still to be done. */
+/**
+ * Of the row `o`: nothing promised earlier for the same issue is still to be done. In two parts, because an index
+ * answers "equal" and "is null", but not "is not distinct from".
+ */
 const headsItsLine = sql`not exists (
-  select 1 from outbox earlier
-  where earlier.repository_id = o.repository_id and earlier.state = 'pending' and earlier.id < o.id
-    and earlier.issue_number is not distinct from o.issue_number)`;
+    select 1 from outbox earlier
+    where earlier.repository_id = o.repository_id and earlier.state = 'pending' and earlier.id < o.id
+      and earlier.issue_number = o.issue_number)
+  and (o.issue_number is not null or not exists (
+    select 1 from outbox earlier
+    where earlier.repository_id = o.repository_id and earlier.state = 'pending' and earlier.id < o.id
+      and earlier.issue_number is null))`;
+
+/** The time of the statement: asked once, an index can be searched by it. */
+const moment = sql`(select db_now())`;
 
 /** Of the repository `r`: the App may write there, and its name is not another's by now. */
 const isWritable = sql`r.installed and not r.archived and r.current_name`;
@@ -116,9 +139,9 @@ export async function takeWriter(db: Db, writer: string): Promise<number | null>
         and (i.writer_until is null or i.writer_until < db_now())
         and (i.paused_until is null or i.paused_until < db_now())
         and exists (
-          select 1 from outbox o join repository r on r.id = o.repository_id
-          where r.installation_id = i.id and ${isWritable}
-            and o.state = 'pending' and o.next_try_at <= db_now() and ${headsItsLine})
+          select 1 from repository r where r.installation_id = i.id and ${isWritable} and exists (
+            select 1 from outbox o where o.repository_id = r.id
+              and o.state = 'pending' and o.next_try_at <= ${moment} and ${headsItsLine}))
       limit 1 for update of i skip locked)
     returning id`.execute(db);
   return rows[0]?.id ?? null;
@@ -142,7 +165,7 @@ export async function pauseInstallation(db: Db, installationId: number, seconds:
     .execute();
 }
 
-/** The next promise that is due and heads its issue's line, counted as tried. Null: none, or no longer the writer. */
+/** The promise that is due first and heads its issue's line, counted as tried. Null: none, or no longer the writer. */
 export async function takePromise(db: Db, installationId: number, writer: string): Promise<OutboxRow | null> {
   const { rows } = await sql<{
     repository_id: number;
@@ -152,19 +175,21 @@ export async function takePromise(db: Db, installationId: number, writer: string
     promise: string;
     payload: object;
     attempts: number;
+    revision: number;
     created_at: Date;
   }>`
     with mine as (
       update installation set writer_until = db_now() + make_interval(secs => ${WRITER_SECONDS})
       where id = ${installationId} and writer = ${writer} returning id),
     head as (
-      select o.repository_id, o.id from outbox o
-      join repository r on r.id = o.repository_id join mine on r.installation_id = mine.id
-      where o.state = 'pending' and o.next_try_at <= db_now() and ${isWritable}
-        and ${headsItsLine}
-      order by o.id limit 1 for update of o skip locked)
+      select due.* from mine join repository r on r.installation_id = mine.id and ${isWritable}
+      cross join lateral (
+        select o.repository_id, o.id, o.next_try_at from outbox o
+        where o.repository_id = r.id and o.state = 'pending' and o.next_try_at <= ${moment} and ${headsItsLine}
+        order by o.next_try_at, o.id limit 1) as due
+      order by due.next_try_at, due.id limit 1)
     update outbox set attempts = attempts + 1 from head
-    where outbox.repository_id = head.repository_id and outbox.id = head.id
+    where outbox.repository_id = head.repository_id and outbox.id = head.id and outbox.state = 'pending'
     returning outbox.*`.execute(db);
   const row = rows[0];
   if (!row) return null;
@@ -175,10 +200,12 @@ export async function takePromise(db: Db, installationId: number, writer: string
     promise: row.promise,
     effect: { kind: row.kind, ...row.payload } as Effect,
     attempts: row.attempts,
+    revision: row.revision,
     createdAt: row.created_at,
   };
 }
 
+/** It was kept; what was promised again meanwhile is still to be kept. */
 export async function keepPromise(db: Db, row: OutboxRow): Promise<void> {
   await db
     .updateTable("outbox")
@@ -186,6 +213,7 @@ export async function keepPromise(db: Db, row: OutboxRow): Promise<void> {
     .where("repository_id", "=", row.repositoryId)
     .where("id", "=", row.id)
     .where("state", "=", "pending")
+    .where("revision", "=", row.revision)
     .execute();
 }
 
@@ -207,6 +235,7 @@ export async function breakPromise(db: Db, row: OutboxRow, error: string): Promi
     .where("repository_id", "=", row.repositoryId)
     .where("id", "=", row.id)
     .where("state", "=", "pending")
+    .where("revision", "=", row.revision)
     .execute();
 }
 
@@ -221,10 +250,13 @@ export async function outboxDepth(db: Db): Promise<QueueDepth> {
 /** How many seconds until something can be written again; null when nothing is pending. */
 export async function secondsUntilPromise(db: Db): Promise<number | null> {
   const { rows } = await sql<{ seconds: number | null }>`
-    select extract(epoch from min(greatest(o.next_try_at, i.paused_until, i.writer_until)) - db_now())::float8 as seconds
-    from outbox o join repository r on r.id = o.repository_id join installation i on i.id = r.installation_id
-    where o.state = 'pending' and ${isWritable}
-      and i.suspended_at is null and i.removed_at is null and ${headsItsLine}`.execute(db);
+    select extract(epoch from min(greatest(due.next_try_at, i.paused_until, i.writer_until)) - db_now())::float8 as seconds
+    from installation i join repository r on r.installation_id = i.id and ${isWritable}
+    cross join lateral (
+      select o.next_try_at from outbox o
+      where o.repository_id = r.id and o.state = 'pending' and ${headsItsLine}
+      order by o.next_try_at, o.id limit 1) as due
+    where i.suspended_at is null and i.removed_at is null`.execute(db);
   return rows[0]?.seconds ?? null;
 }
 

@@ -1,6 +1,7 @@
 /** The mirror of pull requests, their reviews and checks, and of branch heads. */
 
-import type { Selectable } from "kysely";
+import { type Selectable, sql } from "kysely";
+import { dbNow } from "./clock.ts";
 import type { Db, Trx } from "./database.ts";
 import type { CheckSuiteTable, PullRequestReviewTable, PullRequestTable } from "./mirror-schema.ts";
 
@@ -30,12 +31,14 @@ export interface PullSnapshot {
   readonly closedAt: Date | null;
   /** Issues that its text closes by keyword. */
   readonly closes: readonly number[];
+  /** Logins in lower case, and teams as `team:<slug>`, whose review is asked for. */
+  readonly asked: readonly string[];
 }
 
 /** Stores a pull request unless the mirror has a newer one. A merge is never taken back (github-cases 33). */
 export async function savePull(trx: Trx, repositoryId: number, pull: PullSnapshot): Promise<void> {
   const key = { repository_id: repositoryId, number: pull.number };
-  const facts: Omit<Selectable<PullRequestTable>, "repository_id" | "number"> = {
+  const facts = {
     id: pull.id,
     title: pull.title,
     body: pull.body,
@@ -55,14 +58,19 @@ export async function savePull(trx: Trx, repositoryId: number, pull: PullSnapsho
     created_at: pull.createdAt,
     updated_at: pull.updatedAt,
     closed_at: pull.closedAt,
-  };
+    review_asked: [...pull.asked],
+  } satisfies Partial<Selectable<PullRequestTable>>;
   const saved = await trx
     .insertInto("pull_request")
-    .values({ ...key, ...facts })
+    .values({ ...key, ...facts, head_at: dbNow })
     .onConflict((conflict) =>
       conflict
         .columns(["repository_id", "number"])
-        .doUpdateSet(facts)
+        .doUpdateSet({
+          ...facts,
+          head_at: sql`case when pull_request.head_sha is distinct from ${facts.head_sha} then db_now() else pull_request.head_at end`,
+          ...(pull.open ? {} : { read_due_at: null }),
+        })
         .where("pull_request.updated_at", "<=", pull.updatedAt)
         .where((where) =>
           where.or([where("pull_request.merged_at", "is", null), where.val(pull.mergedAt !== null)]),
@@ -147,11 +155,49 @@ export async function saveReview(trx: Trx, review: Selectable<PullRequestReviewT
     .onConflict((conflict) =>
       conflict
         .columns(["repository_id", "id"])
-        .doUpdateSet({ state: review.state, commit_sha: review.commit_sha })
+        .doUpdateSet({
+          state: review.state,
+          commit_sha: review.commit_sha,
+          reviewer_type: review.reviewer_type,
+          reviewer_association: review.reviewer_association,
+        })
         // A dismissal is the last word; its review's own news may come later.
         .where("pull_request_review.state", "!=", "dismissed"),
     )
     .execute();
+}
+
+/** Open pull requests that are items' own and have this head. */
+export async function ownPullsAt(db: Db, repositoryId: number, sha: string): Promise<number[]> {
+  const rows = await db
+    .selectFrom("pull_request as p")
+    .select("p.number")
+    .where("p.repository_id", "=", repositoryId)
+    .where("p.head_sha", "=", sha)
+    .where("p.state", "=", "open")
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom("own_pull as o")
+          .select("o.number")
+          .whereRef("o.repository_id", "=", "p.repository_id")
+          .whereRef("o.pull_number", "=", "p.number"),
+      ),
+    )
+    .orderBy("p.number")
+    .execute();
+  return rows.map((row) => row.number);
+}
+
+/** Whoever reviews has answered: their review is not waited for any more. */
+export async function noteAnswered(
+  trx: Trx,
+  repositoryId: number,
+  pull: number,
+  login: string,
+): Promise<void> {
+  await sql`
+    update pull_request set review_asked = array_remove(review_asked, ${login.toLowerCase()})
+    where repository_id = ${repositoryId} and number = ${pull}`.execute(trx);
 }
 
 /** Stores a check suite unless the mirror has a newer one. */
@@ -175,6 +221,7 @@ export interface BranchHead {
   readonly sha: string | null;
   readonly pusherId: number | null;
   readonly pusherLogin: string | null;
+  readonly pusherType: string | null;
   readonly pushedAt: Date;
 }
 
@@ -183,6 +230,9 @@ export async function saveBranchHead(trx: Trx, repositoryId: number, head: Branc
     head_sha: head.sha,
     pusher_id: head.pusherId,
     pusher_login: head.pusherLogin,
+    pusher_type: head.pusherType,
+    // Not asked yet, of this push.
+    by_human: null,
     pushed_at: head.pushedAt,
   };
   await trx

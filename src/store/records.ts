@@ -27,13 +27,14 @@ export interface RecordLink extends LinkTarget {
 
 /** Serialises everything that decides on a record: claims, fenced writes, transitions (protocol 4). */
 export async function lockRecord(trx: Trx, ref: RecordRef): Promise<void> {
-  if (ref.repositoryId < 0) await holdLocalRepository(trx, ref.repositoryId);
+  await holdLocalRepository(trx, ref.repositoryId);
   const name = `${ref.repositoryId}/${ref.topic}/${ref.id}`;
   await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 7203))`.execute(trx);
 }
 
 /** A repository that lives only here moves to GitHub's id when the App comes: not while it is written to. */
-async function holdLocalRepository(trx: Trx, id: number): Promise<void> {
+export async function holdLocalRepository(trx: Trx, id: number): Promise<void> {
+  if (id >= 0) return;
   const held = await trx
     .selectFrom("repository")
     .select("id")
@@ -42,34 +43,25 @@ async function holdLocalRepository(trx: Trx, id: number): Promise<void> {
     .forShare()
     .executeTakeFirst();
   if (held) return;
-  throw new Problem("conflict", "this repository has just been connected to GitHub; send the request again");
+  throw repositoryMoved();
 }
 
-/** The record, unless it is absent or expired. */
+/** The repository lived only here, and GitHub's id has just taken the place of its own. */
+export const repositoryMoved = (): Problem =>
+  new Problem("conflict", "this repository has just been connected to GitHub; send the request again");
+
+/** The record with its links, unless it is absent or expired. */
 export async function findRecord(db: Db, ref: RecordRef): Promise<MemoryRecord | null> {
-  const row = await db
-    .selectFrom("record")
-    .selectAll()
-    .where("repository_id", "=", ref.repositoryId)
-    .where("topic", "=", ref.topic)
-    .where("id", "=", ref.id)
-    .where((where) => where.or([where("expires_at", "is", null), where("expires_at", ">", dbNow)]))
-    .executeTakeFirst();
-  if (!row) return null;
-  return {
-    topic: row.topic,
-    id: row.id,
-    kind: row.kind,
-    title: row.title,
-    body: row.body,
-    author: row.author,
-    provenance: row.provenance,
-    tags: row.tags,
-    links: await linksOf(db, ref),
-    expiresAt: row.expires_at,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  };
+  const { rows } = await sql<MemoryRecord>`
+    select r.topic, r.id, r.kind, r.title, r.body, r.author, r.provenance, r.tags, r.expires_at as "expiresAt",
+      r.created_at as "createdAt", r.updated_at as "updatedAt",
+      (select coalesce(json_agg(json_build_object('relation', l.relation, 'repositoryId', l.target_repository_id,
+           'target', l.target) order by l.relation, l.created_at, l.target), '[]')
+         from record_link l where l.repository_id = r.repository_id and l.topic = r.topic and l.id = r.id) as links
+    from record r
+    where r.repository_id = ${ref.repositoryId} and r.topic = ${ref.topic} and r.id = ${ref.id}
+      and (r.expires_at is null or r.expires_at > db_now())`.execute(db);
+  return rows[0] ?? null;
 }
 
 export interface RecordScalars {
@@ -113,19 +105,13 @@ export async function setRecordTags(trx: Trx, ref: RecordRef, tags: readonly str
 
 /** Forgets the record and its links. The claim's mark stays. False: there was none. */
 export async function deleteRecord(trx: Trx, ref: RecordRef): Promise<boolean> {
-  await trx
-    .deleteFrom("record_link")
-    .where("repository_id", "=", ref.repositoryId)
-    .where("topic", "=", ref.topic)
-    .where("id", "=", ref.id)
-    .execute();
-  const { numDeletedRows } = await trx
-    .deleteFrom("record")
-    .where("repository_id", "=", ref.repositoryId)
-    .where("topic", "=", ref.topic)
-    .where("id", "=", ref.id)
-    .executeTakeFirst();
-  return numDeletedRows > 0n;
+  const { numAffectedRows } = await sql`
+    with links as (
+      delete from record_link
+      where repository_id = ${ref.repositoryId} and topic = ${ref.topic} and id = ${ref.id})
+    delete from record
+    where repository_id = ${ref.repositoryId} and topic = ${ref.topic} and id = ${ref.id}`.execute(trx);
+  return (numAffectedRows ?? 0n) > 0n;
 }
 
 /** Lets the record lapse after so many seconds. */
@@ -137,24 +123,6 @@ export async function lapseRecord(trx: Trx, ref: RecordRef, seconds: number): Pr
     .where("topic", "=", ref.topic)
     .where("id", "=", ref.id)
     .execute();
-}
-
-async function linksOf(db: Db, ref: RecordRef): Promise<RecordLink[]> {
-  const rows = await db
-    .selectFrom("record_link")
-    .select(["relation", "target_repository_id", "target"])
-    .where("repository_id", "=", ref.repositoryId)
-    .where("topic", "=", ref.topic)
-    .where("id", "=", ref.id)
-    .orderBy("relation")
-    .orderBy("created_at")
-    .orderBy("target")
-    .execute();
-  return rows.map((row) => ({
-    relation: row.relation,
-    repositoryId: row.target_repository_id,
-    target: row.target,
-  }));
 }
 
 /** Adds our edges; one that GitHub has already is then had by both. */

@@ -168,6 +168,11 @@ export async function markInstalled(trx: Trx, id: number, installationId: number
     })
     .where("id", "=", id)
     .execute();
+  await trx
+    .insertInto("configuration")
+    .values({ repository_id: id })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
 }
 
 /** The App cannot reach the repositories any more. Their history is kept. */
@@ -204,6 +209,10 @@ export interface RepositorySummary {
   readonly mirrorAgeSeconds: number | null;
   /** Why its backfill stopped, until it goes on. */
   readonly backfillError: string | null;
+  /** What is wrong with its configuration file. */
+  readonly configProblems: readonly string[];
+  /** What that file says and does not hold yet. */
+  readonly configHeld: readonly string[];
 }
 
 /** Repositories by id, after a cursor. `items` counts enrolled live items. */
@@ -216,8 +225,9 @@ export async function listRepositories(
     select r.id, r.owner, r.name, r.installed,
            (select count(*) from item i where i.repository_id = r.id and i.enrolled) as items,
            floor(extract(epoch from db_now() - r.heard_at))::int as "mirrorAgeSeconds",
-           case when r.installed and r.backfill_state = 'pending' then r.backfill_error end as "backfillError"
-    from repository r
+           case when r.installed and r.backfill_state = 'pending' then r.backfill_error end as "backfillError",
+           coalesce(c.problems, '{}') as "configProblems", coalesce(c.held, '{}') as "configHeld"
+    from repository r left join configuration c on c.repository_id = r.id and r.installed
     where r.current_name and (${after}::bigint is null or r.id > ${after})
     order by r.id limit ${limit}`.execute(db);
   return rows;

@@ -39,6 +39,14 @@ export interface RepositoryTable {
   created_at: Defaulted<Date>;
 }
 
+export interface ConfigurationTable {
+  repository_id: number;
+  known: Defaulted<boolean>;
+  version: Defaulted<number>;
+  problems: Defaulted<string[]>;
+  held: Defaulted<string[]>;
+}
+
 export interface InboxTable {
   repository_id: number;
   hook_id: string;
@@ -103,6 +111,22 @@ export interface ItemTable {
   hold_by: Defaulted<string | null>;
   hold_note: Defaulted<string | null>;
   started_under: Defaulted<number | null>;
+  grouping: Generated<boolean>;
+  flawed: Generated<boolean>;
+  offered: ColumnType<boolean, never, never>;
+  urgency: ColumnType<number, never, never>;
+  review: Defaulted<"in_review" | "resumable" | "again" | null>;
+  review_pull: Defaulted<number | null>;
+  review_waits: Defaulted<string | null>;
+}
+
+export interface DefectTable {
+  repository_id: number;
+  number: number;
+  code: string;
+  value: string;
+  detail: string;
+  since: Defaulted<Date>;
 }
 
 export interface TransitionTable {
@@ -173,6 +197,15 @@ export interface ClaimMarkerTable {
   counted_at: Defaulted<Date>;
 }
 
+export interface FenceHomeTable {
+  singleton: Defaulted<boolean>;
+  postmaster_at: Timestamp;
+  sequence_file: string;
+  written_by: string;
+  cluster: number | null;
+  timeline: string | null;
+}
+
 export interface OutboxTable {
   repository_id: number;
   id: Generated<number>;
@@ -186,6 +219,7 @@ export interface OutboxTable {
   created_at: Defaulted<Date>;
   next_try_at: Defaulted<Date>;
   finished_at: Timestamp | null;
+  revision: Defaulted<number>;
 }
 
 export interface ReplicaTable {
@@ -210,6 +244,7 @@ export interface ResumeBlockTable {
   pull_number: number | null;
   sha: string | null;
   note: string | null;
+  location_fence: Defaulted<number | null>;
   fence: number;
   owner: string;
   written_at: Defaulted<Date>;
@@ -240,6 +275,7 @@ export interface Tables extends MirrorTables, LinkTables {
   claim_waiter: ClaimWaiterTable;
   installation: InstallationTable;
   repository: RepositoryTable;
+  configuration: ConfigurationTable;
   inbox: InboxTable;
   record: RecordTable;
   item: ItemTable;
@@ -247,9 +283,11 @@ export interface Tables extends MirrorTables, LinkTables {
   claim: ClaimTable;
   claim_grant: ClaimGrantTable;
   claim_marker: ClaimMarkerTable;
+  fence_home: FenceHomeTable;
   outbox: OutboxTable;
   resume_block: ResumeBlockTable;
   changed_path: ChangedPathTable;
   kept_answer: KeptAnswerTable;
   transition: TransitionTable;
+  defect: DefectTable;
 }

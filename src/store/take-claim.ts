@@ -1,8 +1,9 @@
-/** The one call that decides and grants a claim (`take_claim` in migrations/0002): round trips decide its speed. */
+/** The one call that decides and grants a claim (`take_claim` in migrations/0004): round trips decide its speed. */
 
-import { sql } from "kysely";
 import type { RecordRef } from "../domain/record-key.ts";
+import { callFunction } from "./call.ts";
 import type { Db } from "./database.ts";
+import { repositoryMoved } from "./records.ts";
 
 export interface ClaimCall {
   readonly ref: RecordRef;
@@ -37,6 +38,8 @@ export interface ClaimGrantedRow {
   readonly newAttempt: boolean;
   readonly attempt: number;
   readonly previous: PreviousClaim | null;
+  /** An own pull request of the item is open. */
+  readonly ownPull: boolean;
   /** Of items only. */
   readonly tags: readonly string[] | null;
   readonly title: string | null;
@@ -49,19 +52,35 @@ export interface ClaimRefusedRow {
   readonly retryAfterMs: number | null;
   readonly blockers: readonly number[];
   /** The caller's place in the line, if it was put there. */
-  readonly ticket?: number;
+  readonly ticket?: number | null;
 }
 
 export type ClaimRow = ClaimGrantedRow | ClaimRefusedRow;
 
+const TAKE_CLAIM = {
+  name: "take_claim",
+  text: "select take_claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) as answer",
+};
+
 /** Takes a claim, refuses it, or puts the caller into the line. */
 export async function takeClaim(db: Db, call: ClaimCall): Promise<ClaimRow> {
   const { ref } = call;
-  const { rows } = await sql<{ answer: ClaimRow }>`
-    select take_claim(${ref.repositoryId}, ${ref.topic}, ${ref.id}, ${call.owner}, ${call.actor}, ${call.region},
-      ${call.deploymentRegion}, ${call.leaseSeconds}, ${call.scope}, ${call.takeover}, ${call.wait}, ${call.ticket},
-      ${call.replica}, ${call.markAfterSeconds}) as answer`.execute(db);
-  const answer = rows[0]?.answer;
-  if (!answer) throw new Error("take_claim answered nothing");
+  const answer = await callFunction<ClaimRow>(db, TAKE_CLAIM, [
+    ref.repositoryId,
+    ref.topic,
+    ref.id,
+    call.owner,
+    call.actor,
+    call.region,
+    call.deploymentRegion,
+    call.leaseSeconds,
+    call.scope,
+    call.takeover,
+    call.wait,
+    call.ticket,
+    call.replica,
+    call.markAfterSeconds,
+  ]);
+  if (!answer.granted && answer.reason === "moved") throw repositoryMoved();
   return answer;
 }

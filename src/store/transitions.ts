@@ -13,7 +13,7 @@ export async function findRoleFacts(db: Db, repositoryId: number, number: number
         where a.repository_id = i.repository_id and a.topic = 'backlog' and a.scope = 'subtree' and a.live
           and a.lease_expires_at > db_now() and a.fence = i.started_under
           and a.id = any (select 'issue-' || x from unnest(i.ancestors) x)) as "startedAbove",
-      false as "pullOpen"
+      i.review is not null as "pullOpen"
     from item i where i.repository_id = ${repositoryId} and i.number = ${number}`.execute(db);
   return rows[0] ?? null;
 }

@@ -8,6 +8,20 @@ import type { FinalRecord, GrantSeen, History } from "./history.ts";
 const CLOCK_SLACK_MS = 5;
 const SAMPLES = 8;
 
+/** The database's clock less the machine's monotonic one lies between these, in milliseconds. */
+export type ClockOffset = History["clockOffsetMs"];
+
+/** Wide enough for everything that was seen: looks that do not fit show that a clock was moved meanwhile. */
+export function spanning(good: readonly ClockOffset[], looks: readonly ClockOffset[]): ClockOffset {
+  let low = Math.min(...good.map((offset) => offset.low));
+  let high = Math.max(...good.map((offset) => offset.high));
+  for (const look of looks) {
+    if (look.high < low) low = look.low;
+    if (look.low > high) high = look.high;
+  }
+  return { low, high };
+}
+
 export class DatabaseView {
   readonly #pool: pg.Pool;
 
@@ -38,7 +52,7 @@ export class DatabaseView {
   }
 
   /** How far the database's clock is ahead of the monotonic one: the narrowest of several looks. */
-  async clockOffset(): Promise<History["clockOffsetMs"]> {
+  async clockOffset(): Promise<ClockOffset> {
     let low = -Infinity;
     let high = Infinity;
     for (let sample = 0; sample < SAMPLES; sample += 1) {
@@ -53,12 +67,14 @@ export class DatabaseView {
     return { low: low - CLOCK_SLACK_MS, high: high + CLOCK_SLACK_MS };
   }
 
-  /** For how long each server's heart would still count without another beat. */
-  async hearts(): Promise<Map<string, number>> {
-    const { rows } = await this.#pool.query<{ id: string; ms: string }>(
-      "select id, extract(epoch from alive_until - db_now()) * 1000 as ms from replica",
+  /** The database's clock, and for how long each server's heart would still count without another beat. */
+  async hearts(): Promise<{ clockMs: number; leftMs: Map<string, number> }> {
+    const { rows } = await this.#pool.query<{ id: string | null; left: string; clock: string }>(
+      `select r.id, extract(epoch from r.alive_until - n.now) * 1000 as left, extract(epoch from n.now) * 1000 as clock
+       from (select db_now() as now) n left join replica r on true`,
     );
-    return new Map(rows.map(({ id, ms }) => [id, Number(ms)]));
+    const hearts = rows.flatMap(({ id, left }) => (id === null ? [] : [[id, Number(left)] as const]));
+    return { clockMs: Number(rows[0]?.clock), leftMs: new Map(hearts) };
   }
 
   /** Every record that was ever claimed. */

@@ -4,6 +4,7 @@
  */
 
 import {
+  BACK_MS,
   type Disturbance,
   type Exchange,
   type History,
@@ -101,19 +102,40 @@ function recordOf({ call, outcome }: Exchange): RecordName | null {
 /** Not answered, and perhaps carried out. */
 export const mayHaveBeenDone = ({ outcome }: Exchange): boolean => outcome.kind === "cut";
 
-/** When an exchange may have had its effect. A waiting claim that was cut may still be served at the server. */
+/**
+ * When an exchange may have had its effect. A waiting claim that was cut may still be served at the server, and while
+ * the database is away nobody can give up a place in the line, nor answer how far he came.
+ */
 export function effectWindow(exchange: Exchange, disturbances: readonly Disturbance[]): Window {
   const { call, outcome, startMs, endMs, server } = exchange;
-  if (outcome.kind !== "cut") return { low: startMs, high: endMs };
-  if (outcome.answered) return { low: startMs, high: endMs + LEFT_MS };
+  const low = startMs;
+  const back = backAfter(exchange, disturbances);
+  const leftUntil = Math.max(endMs, back) + LEFT_MS;
+  if (outcome.kind !== "cut") {
+    const mayBeLeft = isWait(exchange) && outcome.kind !== "granted" && back > -Infinity;
+    return { low, high: mayBeLeft ? leftUntil : endMs };
+  }
+  if (outcome.answered) return { low, high: leftUntil };
   const killed = disturbances.find(
     (one) =>
       one.kind === "server_killed" && one.server === server && one.atMs >= startMs && one.atMs <= endMs,
   );
-  if (killed) return { low: startMs, high: endMs + LEFT_MS };
+  if (killed) return { low, high: leftUntil };
   const waited = call.kind === "claim" ? startMs + call.maxWaitSeconds * 1000 : startMs;
-  return { low: startMs, high: Math.max(endMs, waited) + LATE_MS };
+  return { low, high: Math.max(endMs, waited) + LATE_MS };
 }
+
+export const isWait = ({ call }: Exchange): boolean => call.kind === "claim" && call.maxWaitSeconds > 0;
+
+/** When the database had come back, if it was away while the exchange went on or hardly before; else -Infinity. */
+const backAfter = ({ startMs, endMs }: Exchange, disturbances: readonly Disturbance[]): number =>
+  Math.max(
+    ...disturbances.flatMap((one) =>
+      one.kind === "postgres_down" && one.fromMs <= endMs && one.untilMs + BACK_MS >= startMs
+        ? [one.untilMs]
+        : [],
+    ),
+  );
 
 /** A time of the database's clock, in whole milliseconds cut off. */
 function onOurClock(databaseMs: number, { clockOffsetMs }: History): Window {

@@ -106,3 +106,5 @@ export interface History {
 export const LATE_MS = 60_000;
 /** One that has answered, or is dead, has done all it will; what it left in the line counts for a little longer. */
 export const LEFT_MS = 10_000;
+/** For so long after the database came back, a server may still find a connection broken. */
+export const BACK_MS = 3_000;

@@ -29,6 +29,8 @@ export interface Planted {
   readonly fine: History;
 }
 
+const timedOut = wait("b", [200, 1_200], { kind: "not_granted", reason: "timeout" });
+
 export const planted: readonly Planted[] = [
   {
     rule: "two_holders",
@@ -171,6 +173,15 @@ export const planted: readonly Planted[] = [
     what: "one is said to wait, and nobody is there",
     broken: story([claim("a", 1, 100), depth(1, 300)]),
     fine: story([claim("a", 1, 100), depth(0, 300)]),
+  },
+  {
+    rule: "phantom_waiter",
+    what: "somebody who has timed out still counts; fine only while the database could not hear of it",
+    broken: story([claim("a", 1, 100), timedOut, depth(1, 1_500)]),
+    fine: {
+      ...story([claim("a", 1, 100), timedOut, depth(1, 1_500)]),
+      disturbances: [{ kind: "postgres_down", fromMs: 700, untilMs: 1_400 }],
+    },
   },
   {
     rule: "write_lost",

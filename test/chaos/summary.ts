@@ -1,15 +1,19 @@
 /** How much happened: a race in which nothing happened proves nothing. */
 
-import { factsOf } from "./facts.ts";
+import { factsOf, isWait } from "./facts.ts";
 import type { Exchange } from "./history.ts";
-import type { Race } from "./race.ts";
-import { isWait, orderedPairs } from "./rules/line.ts";
+import type { Happened } from "./race.ts";
+import { orderedPairs } from "./rules/line.ts";
 
 export interface Summary {
   readonly requests: number;
   /** Requests by what was asked and what came of it. */
   readonly counts: Readonly<Record<string, number>>;
   readonly grants: number;
+  /** Claims that were refused. */
+  readonly refusals: number;
+  /** Grants that took over from an owner whose lease had run out; known at the end. */
+  readonly takeovers: number;
   readonly writes: number;
   readonly staleWrites: number;
   /** Grants to callers who had stood in line for more than a moment. */
@@ -27,7 +31,7 @@ export interface Summary {
 
 const WAITED_MS = 50;
 
-export function summarise({ history, pauses, workersKilled }: Race): Summary {
+export function summarise({ history, pauses, workersKilled }: Happened): Summary {
   const { exchanges, disturbances } = history;
   const counts: Record<string, number> = {};
   for (const exchange of exchanges) {
@@ -42,6 +46,11 @@ export function summarise({ history, pauses, workersKilled }: Race): Summary {
     requests: exchanges.length,
     counts: Object.fromEntries(Object.entries(counts).sort(([a], [b]) => a.localeCompare(b))),
     grants: grants.length,
+    refusals: exchanges.filter(({ call, outcome }) => call.kind === "claim" && outcome.kind === "not_granted")
+      .length,
+    takeovers: (history.final ?? []).flatMap((final) =>
+      final.grants.filter(({ ended }) => ended === "superseded"),
+    ).length,
     writes: count("write written"),
     staleWrites: count("write stale_token"),
     waitsServed: grants.filter(

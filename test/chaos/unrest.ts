@@ -7,6 +7,7 @@ import { nowMs } from "./clock.ts";
 import type { Disturbance } from "./history.ts";
 import { type SeededRandom, seededRandom } from "./seeded-random.ts";
 import type { Stage } from "./stage.ts";
+import type { WorkerHost } from "./worker-host.ts";
 
 export interface Pause {
   readonly owner: string;
@@ -56,10 +57,21 @@ export class Unrest {
     await this.#turn;
   }
 
+  /** Stops one that has just been granted something, so that its lease runs out meanwhile, and wakes it again. */
+  async pauseWorker(forMs: number): Promise<void> {
+    const worker = await this.#nextHolder();
+    if (!worker) return;
+    const fromMs = nowMs();
+    worker.pause();
+    await delay(forMs);
+    worker.resume();
+    this.pauses.push({ owner: worker.owner, fromMs, untilMs: nowMs() });
+  }
+
   #perform(action: ChaosAction): Promise<void> {
     switch (action.kind) {
       case "pause_worker":
-        return this.#pauseWorker(action.forMs);
+        return this.pauseWorker(action.forMs);
       case "kill_worker":
         return this.#killWorker();
       case "kill_server":
@@ -74,18 +86,25 @@ export class Unrest {
     return this.#turn;
   }
 
-  /** One that has just been granted something, so that its lease runs out while it is stopped. */
-  async #pauseWorker(forMs: number): Promise<void> {
-    const running = this.#cast.processes.filter((one) => one.isRunning && !one.isStopped && !one.holds);
-    if (running.length === 0) return;
-    const worker = this.#random.pick(running);
-    await Promise.race([worker.nextGrant(), delay(LONGEST_WAIT_MS)]);
-    if (!worker.isRunning || worker.isStopped) return;
-    const fromMs = nowMs();
-    worker.pause();
-    await delay(forMs);
-    worker.resume();
-    this.pauses.push({ owner: worker.owner, fromMs, untilMs: nowMs() });
+  /** The first worker that is granted something from now on; after a while, any. */
+  async #nextHolder(): Promise<WorkerHost | null> {
+    const free = () => this.#cast.processes.filter((worker) => worker.isRunning && !worker.isStopped);
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), LONGEST_WAIT_MS);
+    try {
+      while (!late.signal.aborted && free().length > 0) {
+        const granted = free().map(async (worker) => {
+          await worker.nextGrant();
+          return worker;
+        });
+        const first = await Promise.race([...granted, aborted(late.signal)]);
+        if (first?.isRunning && !first.isStopped) return first;
+      }
+    } finally {
+      clearTimeout(timer);
+    }
+    const left = free();
+    return left.length === 0 ? null : this.#random.pick(left);
   }
 
   async #killWorker(): Promise<void> {
@@ -113,3 +132,8 @@ export class Unrest {
     this.disturbances.push({ kind: "postgres_down", fromMs, untilMs: nowMs() });
   }
 }
+
+const aborted = (signal: AbortSignal): Promise<null> =>
+  new Promise((resolve) => {
+    signal.addEventListener("abort", () => resolve(null), { once: true });
+  });

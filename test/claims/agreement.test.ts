@@ -6,7 +6,6 @@
 import fc from "fast-check";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { isOpen } from "../../src/domain/blockers.ts";
 import { DEFAULT_SETTINGS } from "../../src/domain/settings.ts";
 import { reasonsAgainst } from "../../src/domain/why-not.ts";
 import { findItemView } from "../../src/store/item-facts.ts";
@@ -20,6 +19,16 @@ afterAll(() => database.drop());
 
 const NUMBERS = [1, 2, 3, 4, 5, 6];
 const OWNERS = ["w/a", "w/b"];
+
+/** An epic's branch makes a container; the others only look like one. */
+const BASES = [
+  "feat/epic/login",
+  "feat/epic/login-issue-7",
+  "feat/epic/a..b",
+  "feat/epic/",
+  "epic/login",
+  "f-2/epic/a.b_c-d",
+].map((branch) => [`baseBranch:${branch}`]);
 
 const aClaim = fc.record({
   live: fc.boolean(),
@@ -43,6 +52,9 @@ const anItem = fc.record({
   attempts: fc.constantFrom(0, 0, 1, 3),
   claim: fc.option(aClaim),
   activeAgo: fc.constantFrom(null, 1, 700, 3000),
+  review: fc.constantFrom(null, null, null, null, "in_review", "resumable", "again"),
+  onHold: fc.constantFrom(false, false, false, false, false, true),
+  base: fc.constantFrom(["baseBranch:main"], ["baseBranch:main"], ...BASES),
 });
 
 const aBacklog = fc.record({
@@ -75,6 +87,9 @@ const FREE: Item = {
   attempts: 0,
   claim: null,
   activeAgo: null,
+  review: null,
+  onHold: false,
+  base: ["baseBranch:main"],
 };
 const backlog = (first: Partial<Item>, edges: Partial<Backlog> = {}): Backlog => ({
   items: NUMBERS.map((number) => (number === 1 ? { ...FREE, ...first } : FREE)),
@@ -96,6 +111,15 @@ const held = (scope: "item" | "subtree", leaseEndsIn: -5 | 600) => ({
   owner: "w/a",
   scope,
   leaseEndsIn,
+});
+const RELEASED = { live: false, owner: "w/a", scope: "item", leaseEndsIn: -5 };
+const ended = (base: string[], edges: Partial<Backlog> = {}): Backlog => ({
+  ...backlog({ base }, { partOf: [[3, 1]], ...edges }),
+  items: NUMBERS.map((number) => ({
+    ...FREE,
+    ...(number === 1 ? { base } : {}),
+    ...(number === 3 ? { state: "complete" as const } : {}),
+  })),
 });
 const RARE: [Backlog, Asking[]][] = [
   [
@@ -136,7 +160,35 @@ const RARE: [Backlog, Asking[]][] = [
   [backlog({ state: "parked" }, { blockedBy: [[2, 1]] }), [asks(1), asks(2)]],
   [backlog({ state: "complete" }, { blockedBy: [[2, 1]] }), [asks(1), asks(2)]],
   [backlog({ enrolled: false }), [asks(1)]],
+  [backlog({ review: "in_review" }), [asks(1), asks(1, { takeover: true }), asks(1, { owner: "w/a" })]],
+  [backlog({ review: "in_review", attempts: 3 }), [asks(1)]],
+  [backlog({ review: "in_review", claim: held("item", 600) }), [asks(1)]],
+  [backlog({ review: "resumable" }), [asks(1)]],
+  [backlog({ onHold: true }, { blockedBy: [[1, 2]] }), [asks(1)]],
+  // Parents whose only part has ended.
+  ...[["baseBranch:main"], [], ["baseBranch:main", "baseBranch:feat/epic/x"], ...BASES].map(
+    (base): [Backlog, Asking[]] => [ended(base), [asks(1), asks(1, { scope: "subtree" })]],
+  ),
+  [ended(["baseBranch:main"], { integrates: [3, 1] }), [asks(1)]],
+  [
+    ended(["baseBranch:main"], {
+      partOf: [
+        [3, 1],
+        [4, 1],
+      ],
+    }),
+    [asks(1)],
+  ],
   [backlog({ open: false }), [asks(1)]],
+  [
+    {
+      ...backlog({}, { nested: true }),
+      items: NUMBERS.map((number) =>
+        number === 2 ? { ...FREE, enrolled: false, claim: held("item", 600) } : FREE,
+      ),
+    },
+    [asks(1), asks(1, { scope: "subtree" })],
+  ],
   [backlog({ claim: held("item", 600) }), [asks(1)]],
 ];
 
@@ -168,12 +220,13 @@ async function write(
       [
         repository,
         `issue-${number}`,
-        ["backlog", "priority:P2", "phase:implementation", "baseBranch:main", ...item.region, ...state],
+        ["backlog", "priority:P2", "phase:implementation", ...item.base, ...item.region, ...state],
       ],
     );
     await pool.query(
-      `update item set state = $3, active_at = now() - make_interval(secs => $4) where repository_id = $1 and number = $2`,
-      [repository, number, item.state, item.activeAgo],
+      `update item set state = $3, active_at = now() - make_interval(secs => $4), review = $5, review_pull = 12,
+         hold_at = case when $6::boolean then now() end, hold_by = 'o' where repository_id = $1 and number = $2`,
+      [repository, number, item.state, item.activeAgo, item.review, item.onHold],
     );
     for (let attempt = 1; attempt <= item.attempts; attempt += 1) {
       await pool.query(
@@ -182,18 +235,13 @@ async function write(
         [repository, `issue-${number}`, attempt],
       );
     }
-    if (!item.claim) continue;
+    // A grant always leaves a claim behind, which outlives it as the mark.
+    const claim = item.claim ?? (item.attempts > 0 ? RELEASED : null);
+    if (!claim) continue;
     await pool.query(
       `insert into claim (repository_id, topic, id, fence, live, owner, actor, region, scope, lease_seconds, granted_at, lease_expires_at)
        values ($1, 'backlog', $2, 4, $3, $4, 'admin', 'local', $5, 60, now(), now() + make_interval(secs => $6))`,
-      [
-        repository,
-        `issue-${number}`,
-        item.claim.live,
-        item.claim.owner,
-        item.claim.scope,
-        item.claim.leaseEndsIn,
-      ],
+      [repository, `issue-${number}`, claim.live, claim.owner, claim.scope, claim.leaseEndsIn],
     );
   }
   const edges = [
@@ -225,9 +273,9 @@ it("SQL and the pure rules give the same verdict, for the same reason, on the sa
         if (!found) throw new Error("the item was not found");
         const claimant = { owner, actor: "admin", scope, takeover };
         const [first] = reasonsAgainst(found.item.facts, { now: found.now, region: "local", claimant });
-        const open = found.item.facts.blockers.filter(isOpen).flatMap((blocker) => blocker.number ?? []);
         expect(rows[0]?.reason ?? null).toBe(first?.reason ?? null);
-        if (first?.reason === "blocked") expect([...(rows[0]?.blockers ?? [])].sort()).toEqual(open.sort());
+        if (first?.reason === "blocked")
+          expect([...(rows[0]?.blockers ?? [])].sort()).toEqual([...(first.on ?? [])].sort());
         const key = first?.reason ?? "granted";
         seen.set(key, (seen.get(key) ?? 0) + 1);
       }
@@ -245,6 +293,7 @@ it("SQL and the pure rules give the same verdict, for the same reason, on the sa
     "foreign_region",
     "granted",
     "grouping",
+    "in_review",
     "missing",
     "not_admitted",
     "not_quiesced",

@@ -46,7 +46,7 @@ describe("a claim on an item is refused", () => {
       item({ tags: tagsWith("homeRegion:", "homeRegion:eu") }),
       ABROAD,
     ],
-    ["grouping", "an epic", item({ parts: 3 }), B],
+    ["grouping", "an epic", item({ parts: 3, openParts: 1 }), B],
     ["not_admitted", "not admitted", item({ admitted: false }), B],
     ["blocked", "blocked", item({ blockers: [blocker(3)] }), B],
     ["poison", "at the threshold", item({ attempts: 3 }), B],

@@ -34,6 +34,8 @@ export const item = (facts: Partial<ItemFacts> = {}): ItemFacts => ({
   tags: TAGS,
   createdAt: at(-86_400),
   parts: 0,
+  openParts: 0,
+  integrated: false,
   blockers: [],
   attempts: 0,
   threshold: 3,
@@ -46,6 +48,7 @@ export const item = (facts: Partial<ItemFacts> = {}): ItemFacts => ({
   hold: null,
   startedAbove: false,
   radius: [],
+  review: null,
   ...facts,
 });
 
@@ -118,6 +121,8 @@ export const anItem: fc.Arbitrary<ItemFacts> = fc.record({
   tags: someTags,
   createdAt: fc.constantFrom(at(-3), at(-2), at(-1)),
   parts: fc.constantFrom(0, 0, 2),
+  openParts: fc.constantFrom(0, 1),
+  integrated: fc.constantFrom(false, false, true),
   blockers: fc.oneof(fc.constant([]), fc.array(aBlocker, { maxLength: 3 })),
   attempts: fc.integer({ min: 0, max: 4 }),
   threshold: fc.integer({ min: 1, max: 4 }),
@@ -130,4 +135,12 @@ export const anItem: fc.Arbitrary<ItemFacts> = fc.record({
   hold: fc.constantFrom(null, null, null, null, { by: "orchestrator", at: at(-60), note: null }),
   startedAbove: fc.boolean(),
   radius: fc.array(fc.constantFrom("src", "src/a.ts", "src/b.ts", "docs/*.md"), { maxLength: 2 }),
+  review: fc.constantFrom(
+    null,
+    null,
+    null,
+    { review: "in_review", pull: 12, waits: "checks" },
+    { review: "resumable", pull: 12, waits: null },
+    { review: "again", pull: 12, waits: null },
+  ),
 });

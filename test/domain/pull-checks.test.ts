@@ -1,7 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { type CheckSuiteFacts, type Checks, checksOf } from "../../src/domain/pull-checks.ts";
 
-const suite = (status: string, conclusion: string | null = null): CheckSuiteFacts => ({ status, conclusion });
+const suite = (
+  status: string,
+  conclusion: string | null = null,
+  runs: number | null = null,
+): CheckSuiteFacts => ({ status, conclusion, runs });
 const green = suite("completed", "success");
 const red = suite("completed", "failure");
 const running = suite("in_progress");

@@ -20,6 +20,9 @@ const priority = (value: string) => tagsWith("priority:", `priority:${value}`);
 const waitsFor = (number: number, ...on: number[]): ItemFacts =>
   item({ number, blockers: on.map((each) => blocker(each)) });
 const held = (number: number) => item({ number, claim: HELD });
+const AGAIN = { review: "again", pull: 12, waits: null } as const;
+const inReview = (number: number, facts: Partial<ItemFacts> = {}): ItemFacts =>
+  item({ number, review: { review: "in_review", pull: 12, waits: "checks" }, ...facts });
 const unadmitted = (number: number, facts: Partial<ItemFacts> = {}) =>
   item({ number, admitted: false, ...facts });
 const parked = (number: number) => item({ number, state: "parked" });
@@ -68,8 +71,11 @@ describe("the lists", () => {
     ["blocked", waitsFor(7, 3), "waiting"],
     ["blocked, after a lapse", item({ blockers: [blocker(3)], claim: LAPSED }), "waiting"],
     ["not admitted, after a release", unadmitted(7, { claim: RELEASED }), "awaitingAdmission"],
-    ["a grouping", item({ parts: 1 }), "waiting"],
+    ["a grouping", item({ parts: 1, openParts: 1 }), "waiting"],
     ["at the threshold", item({ attempts: 3 }), "waiting"],
+    ["in review", inReview(7), "waiting"],
+    ["in review, held", inReview(7, { claim: HELD }), "inFlight"],
+    ["with a pull request to go on with", item({ review: AGAIN }), "ready"],
     ["closed by an agent", item({ issueOpen: false }), "waiting"],
     ["parked", parked(7), "parked"],
     ["complete", item({ state: "complete" }), "none"],
@@ -88,6 +94,12 @@ describe("the lists", () => {
     const empty = { ready: [], waiting: [], inFlight: [], awaitingAdmission: [], parked: [] };
     expect(lists).toEqual(list === "none" ? empty : { ...empty, [list]: [7] });
     expect(set.pending).toBe(list === "none" || list === "parked" ? 0 : 1);
+  });
+
+  it("puts first what can be merged now, whatever its priority", () => {
+    const urgent = item({ number: 1, tags: tagsWith("priority:", "priority:P0") });
+    const resumable = item({ number: 2, review: { review: "resumable", pull: 12, waits: null } });
+    expect(numbers(setOf([urgent, resumable]).ready)).toEqual([2, 1]);
   });
 
   it("says why an item waits, and when a lease ends", () => {
@@ -204,11 +216,11 @@ describe("the verdict", () => {
       "one blocker complete, the other in flight",
       [IN_FLIGHT, item({ number: 2, blockers: [blocker(9, "satisfied"), blocker(1)] })],
     ],
-    ["waiting", "an epic whose item is in flight", [item({ number: 1, parts: 1 }), held(2)]],
+    ["waiting", "an epic whose item is in flight", [item({ number: 1, parts: 1, openParts: 1 }), held(2)]],
     [
       "waiting",
       "an epic, and what is blocked by it",
-      [item({ number: 1, parts: 1 }), held(2), waitsFor(3, 1)],
+      [item({ number: 1, parts: 1, openParts: 1 }), held(2), waitsFor(3, 1)],
     ],
     ["alarm", "a stalled blocker", [STALLED, parked(3)]],
     ["alarm", "a stalled blocker, though another item is in flight", [IN_FLIGHT, STALLED, parked(3)]],
@@ -247,11 +259,22 @@ describe("the verdict", () => {
       "not admitted, and behind a parked item",
       [unadmitted(1, { blockers: [blocker(3, "stalled")] }), parked(3)],
     ],
-    ["alarm", "an epic alone: all that was part of it is parked", [item({ number: 1, parts: 1 }), parked(2)]],
+    [
+      "alarm",
+      "an epic alone: all that was part of it is parked",
+      [item({ number: 1, parts: 1, openParts: 1 }), parked(2)],
+    ],
   ])("%s: %s", (verdict, _, items) => expect(setOf(items).verdict).toBe(verdict));
 
   it("is alarm for an item with a defect that waits for admission as well", () => {
     expect(setOf([unadmitted(1)], [defect(1, "duplicate_tag")]).verdict).toBe("alarm");
+  });
+
+  it("waits while people and checks are at work", () => {
+    expect(setOf([inReview(7)]).verdict).toBe("waiting");
+    expect(setOf([inReview(7), waitsFor(8, 7)]).verdict).toBe("waiting");
+    expect(setOf([inReview(7, { attempts: 3 })]).verdict).toBe("waiting");
+    expect(setOf([item({ attempts: 3, review: AGAIN })]).verdict).toBe("alarm");
   });
 
   it("is not alarm because an item is at home elsewhere", () => {
@@ -306,7 +329,10 @@ describe("any backlog", () => {
         expect(set.verdict === "ready").toBe(set.ready.length > 0);
         expect(set.verdict === "overlapping").toBe(set.ready.length === 0 && set.overlapping.length > 0);
         expect(set.verdict === "idle").toBe(set.pending === 0);
-        const somethingMoves = set.inFlight.length + set.awaitingAdmission.length > 0;
+        const inReview = set.waiting.some(({ reasons }) =>
+          reasons.some(({ reason }) => reason === "in_review"),
+        );
+        const somethingMoves = set.inFlight.length + set.awaitingAdmission.length > 0 || inReview;
         if (set.verdict === "waiting") expect(somethingMoves).toBe(true);
         if (set.verdict === "alarm")
           expect(set.waiting.length + set.awaitingAdmission.length).toBeGreaterThan(0);

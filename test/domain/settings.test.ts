@@ -25,6 +25,13 @@ describe("settingsOf (section 12)", () => {
       poisonThreshold: 3,
       enrollAll: false,
       quarantineSeconds: 900,
+      requireAnchors: false,
+      refuseClaimsWhenMirrorOlderThanSeconds: null,
+      resources: {},
+      traits: {},
+      oidc: {},
+      formerGates: [],
+      gateSince: null,
     });
   });
 

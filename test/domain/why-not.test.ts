@@ -1,10 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { isGrouping } from "../../src/domain/grouping.ts";
 import { type ItemFacts, type Reason, reasonsAgainst } from "../../src/domain/why-not.ts";
 import { anItem, at, blocker, claim, HELD, HOME, item, LAPSED, NOW, RELEASED, tagsWith } from "./facts.ts";
 
 const against = (facts: ItemFacts, region: string | null = HOME) =>
   reasonsAgainst(facts, { now: NOW, region });
+
+const EPIC = tagsWith("baseBranch:", "baseBranch:feat/epic/login");
+const IN_REVIEW = { review: "in_review", pull: 12, waits: "checks" } as const;
 
 describe("reasonsAgainst", () => {
   it.each<[string, Partial<ItemFacts>, Reason[]]>([
@@ -19,7 +23,15 @@ describe("reasonsAgainst", () => {
     ["cancelled", { state: "cancelled" }, [{ reason: "closed" }]],
     ["live, but its issue was closed by an agent", { issueOpen: false }, [{ reason: "closed" }]],
     ["at home elsewhere", { tags: tagsWith("homeRegion:", "homeRegion:eu") }, [{ reason: "foreign_region" }]],
-    ["a grouping", { parts: 1 }, [{ reason: "grouping" }]],
+    ["a native parent whose parts have all ended: an ordinary item", { parts: 2 }, []],
+    ["an epic whose parts have all ended, with a branch", { parts: 2, tags: EPIC }, [{ reason: "grouping" }]],
+    [
+      "an epic whose parts have all ended, to be integrated",
+      { parts: 2, integrated: true },
+      [{ reason: "grouping" }],
+    ],
+    ["an item that lost its parts, with a branch of an epic", { tags: EPIC }, []],
+    ["a grouping", { parts: 1, openParts: 1 }, [{ reason: "grouping" }]],
     ["not admitted", { admitted: false }, [{ reason: "not_admitted" }]],
     ["a blocker that is not complete", { blockers: [blocker(3)] }, [{ reason: "blocked", on: [3] }]],
     ["a blocker that is complete", { blockers: [blocker(3, "satisfied")] }, []],
@@ -43,6 +55,14 @@ describe("reasonsAgainst", () => {
     ["over the threshold", { attempts: 4 }, [{ reason: "poison" }]],
     ["at the threshold, the last attempt lapsed", { attempts: 3, claim: LAPSED }, [{ reason: "poison" }]],
     ["the third attempt runs to its end", { attempts: 3, claim: HELD }, [{ reason: "contended" }]],
+    [
+      "in review: nobody's turn, whoever asks",
+      { review: { review: "in_review", pull: 12, waits: "reviewers" } },
+      [{ reason: "in_review", detail: "pull request #12 waits for the reviewers that were asked" }],
+    ],
+    ["in review, but its holder works on", { review: IN_REVIEW, claim: HELD }, [{ reason: "contended" }]],
+    ["its pull request can be merged now", { review: { review: "resumable", pull: 12, waits: null } }, []],
+    ["its pull request needs a worker", { review: { review: "again", pull: 12, waits: null } }, []],
     ["held", { claim: HELD }, [{ reason: "contended" }]],
     ["lapsed", { claim: LAPSED }, []],
     ["at the exact end of the lease", { claim: claim({ leaseExpiresAt: NOW }) }, []],
@@ -61,6 +81,7 @@ describe("reasonsAgainst", () => {
     const hopeless = item({
       tags: tagsWith("homeRegion:", "homeRegion:eu"),
       parts: 2,
+      openParts: 1,
       admitted: false,
       blockers: [blocker(3)],
       claim: HELD,
@@ -106,8 +127,10 @@ describe("reasonsAgainst", () => {
           admitted: true,
           state: null,
           issueOpen: true,
-          parts: 0,
         });
+        expect(isGrouping(facts)).toBe(false);
+        expect(facts.review?.review).not.toBe("in_review");
+        expect(facts.hold).toBeNull();
         expect(facts.blockers.every(({ status }) => status === "satisfied")).toBe(true);
         expect(facts.attempts).toBeLessThan(facts.threshold);
         expect(facts.claim?.live === true && facts.claim.leaseExpiresAt > NOW).toBe(false);

@@ -11,8 +11,11 @@ export function urlOf(url: string, database: string): string {
   return other.href;
 }
 
-async function asAdmin(url: string, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
-  const client = new pg.Client({ connectionString: urlOf(url, "postgres") });
+const asAdmin = (url: string, work: (client: pg.Client) => Promise<unknown>): Promise<void> =>
+  on(urlOf(url, "postgres"), work);
+
+async function on(url: string, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
     await work(client);
@@ -21,9 +24,16 @@ async function asAdmin(url: string, work: (client: pg.Client) => Promise<unknown
   }
 }
 
-/** Makes a database, empty or as a clone. */
-export const createDatabase = (url: string, name: string, template: string | null): Promise<void> =>
-  asAdmin(url, (client) => client.query(`create database ${name}${template ? ` template ${template}` : ""}`));
+/**
+ * Makes a database, empty or as a clone. A clone is a copy, whose first grant would raise the tokens; these clones are
+ * of a template that issued none, so they are told that they are at home, and their tokens begin at 1.
+ */
+export async function createDatabase(url: string, name: string, template: string | null): Promise<void> {
+  await asAdmin(url, (client) =>
+    client.query(`create database ${name}${template ? ` template ${template}` : ""}`),
+  );
+  if (template !== null) await on(urlOf(url, name), (client) => client.query("select note_fence_home()"));
+}
 
 export const dropDatabase = (url: string, name: string): Promise<void> =>
   asAdmin(url, (client) => client.query(`drop database if exists ${name} with (force)`));

@@ -139,6 +139,7 @@ export class World {
     );
     this.app.deps.wake.inbox();
     this.app.deps.wake.outbox();
+    this.app.deps.wake.pulls();
   }
 
   /** The park sweep, now. */
@@ -171,6 +172,13 @@ export class World {
           and not exists (select 1 from outbox earlier where earlier.repository_id = o.repository_id
             and earlier.state = 'pending' and earlier.id < o.id
             and earlier.issue_number is not distinct from o.issue_number)
+      union all
+      select 'pull ' || p.number from pull_request p join repository r on r.id = p.repository_id
+        join installation i on i.id = r.installation_id
+        where p.read_due_at <= db_now() and r.installed and r.current_name and i.suspended_at is null
+          and i.removed_at is null
+      union all
+      select 'check of #' || number from item_check
       union all
       select 'backfill ' || name || ' ' || coalesce(backfill_error, '') from repository r
         join installation i on i.id = r.installation_id

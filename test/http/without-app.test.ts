@@ -1,8 +1,11 @@
 /** The first minutes, before a GitHub App is there: memory and claims work, and move along when it comes. */
 
+import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Db, inTransaction } from "../../src/store/database.ts";
 import { lockRecord } from "../../src/store/records.ts";
-import { createLocalRepository, saveRepository } from "../../src/store/repositories.ts";
+import { createLocalRepository, type Repository, saveRepository } from "../../src/store/repositories.ts";
+import { takeClaim } from "../../src/store/take-claim.ts";
 import type { Answer, ApiClient } from "../harness/api-client.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { World } from "../harness/world.ts";
@@ -198,5 +201,63 @@ describe("when the App is installed later", () => {
     });
     expectProblem(await (write as unknown as Promise<Answer>), { status: 409, code: "conflict" });
     expect((await api.tryRepo("PUT", "/memory/notes/late", { body: { title: "Late" } })).status).toBe(201);
+  });
+
+  describe("a claim that meets the move", () => {
+    const claim = (api: ApiClient) =>
+      api.tryRepo("POST", "/memory/notes/a/claim", { body: { owner: "w", leaseSeconds: 600 } });
+
+    async function localRecord(name: string): Promise<{ api: ApiClient; local: Repository }> {
+      const local = await world.db.transaction().execute((trx) => createLocalRepository(trx, "acme", name));
+      await on(`acme/${name}`).repo("PUT", "/memory/notes/a", { body: { title: "a" } });
+      return { api: on(`acme/${name}`), local };
+    }
+    const connect = (db: Db, id: number, name: string) =>
+      inTransaction(db, (trx) => saveRepository(trx, { id, owner: "acme", name }, null));
+
+    it("comes along: the move waits for the grant", async () => {
+      const { api, local } = await localRecord("claimed");
+      let move: Promise<unknown> | null = null;
+      await world.db.transaction().execute(async (trx) => {
+        const call = {
+          ref: { repositoryId: local.id, topic: "notes", id: "a" },
+          owner: "w",
+          actor: "admin",
+          region: "local",
+          deploymentRegion: "local",
+          leaseSeconds: 600,
+          scope: "item",
+          takeover: false,
+          wait: false,
+          ticket: null,
+          replica: "r",
+          markAfterSeconds: 0,
+        } as const;
+        expect(await takeClaim(trx, call)).toMatchObject({ granted: true });
+        move = connect(world.db, 777_002, "claimed");
+        await waitFor("the move to wait for the grant", async () =>
+          (await waiting()) > 0 ? null : "it does not",
+        );
+      });
+      await move;
+      expect(await api.repo("GET", "/memory/notes/a/claim")).toMatchObject({ isHeld: true, owner: "w" });
+      expect((await claim(api)).body).toMatchObject({ granted: false, reason: "contended" });
+    });
+
+    it("is told to come again when it is a moment too late, and nothing stays behind", async () => {
+      const { api, local } = await localRecord("late");
+      let late: Promise<Answer> | null = null;
+      await world.db.transaction().execute(async (trx) => {
+        await connect(trx, 777_003, "late");
+        late = claim(api);
+        await waitFor("the claim to wait for the move", async () =>
+          (await waiting()) > 0 ? null : "it does not",
+        );
+      });
+      expectProblem(await (late as unknown as Promise<Answer>), { status: 409, code: "conflict" });
+      const left = await sql`select from claim_grant where repository_id = ${local.id}`.execute(world.db);
+      expect(left.rows).toEqual([]);
+      expect((await claim(api)).body).toMatchObject({ granted: true });
+    });
   });
 });

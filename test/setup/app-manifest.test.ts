@@ -24,11 +24,12 @@ describe("app.yml", () => {
     expect([...default_events, "installation", "installation_repositories"].sort()).toEqual(handled.sort());
   });
 
-  it("asks for no permission that the page does not explain, and writes only to issues", async () => {
+  it("asks for no permission that the page does not explain, and writes only to issues and checks", async () => {
     const { default_permissions: permissions } = await loadAppDefinition();
     expect(Object.keys(PERMISSION_WORDS).sort()).toEqual(Object.keys(permissions).sort());
     expect(Object.entries(permissions).filter(([, level]) => level === "write")).toEqual([
       ["issues", "write"],
+      ["checks", "write"],
     ]);
   });
 

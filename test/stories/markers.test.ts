@@ -1,4 +1,4 @@
-/** Which comments count as attempts (protocol 4): a passer-by parks nothing, and a lost database comes back from them. */
+/** Which comments count as attempts (protocol 4): a passer-by parks nothing, and nobody forges an attempt. */
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { FakeRepository } from "../fake-github/fake-repository.ts";
@@ -274,48 +274,5 @@ describe("news that comes more than once", () => {
     await world.github.redeliver(created.guid);
     await world.github.deliver({ event: "issue_comment", payload: created.payload });
     await expectMarkers(number, 1);
-  });
-});
-
-describe("after the database was lost", () => {
-  it("the App's own markers bring the attempts back, and the next token is above them all", async () => {
-    const other = await world.repository("lost/database");
-    const there = api.with({ repo: "lost/database" });
-    const number = await readyItem(other);
-    const tokens = [];
-    for (const owner of ["worker/a", "worker/b"]) {
-      const { fencingToken } = await granted(there, number, owner);
-      await there.release(number, fencingToken);
-      tokens.push(fencingToken);
-    }
-    await world.settled();
-    for (const table of ["claim", "claim_grant", "claim_marker", "outbox"] as const) {
-      await world.db.deleteFrom(table).where("repository_id", "=", other.id).execute();
-    }
-    await world.app.deps.database.pool.query("select setval('fence', 1, false)");
-    expect((await there.item(number)).attempts).toMatchObject({ grants: 0, markers: 0 });
-
-    await backfilledAgain("lost");
-    expect((await there.item(number)).attempts).toMatchObject({ grants: 0, markers: 2 });
-    const next = await granted(there, number, "worker/c");
-    expect(next.attempt).toBe(3);
-    expect(next.fencingToken).toBeGreaterThan(Math.max(...tokens));
-  });
-
-  it("a marker of ours that is ahead raises the tokens as soon as it is heard of", async () => {
-    const number = await readyItem();
-    const ahead = Date.now() + 1_000_000_000;
-    repo.as(OWN_BOT).comment(number, marker(number, ahead));
-    await world.settled();
-    const other = await readyItem();
-    expect((await granted(api, other, "worker/x")).fencingToken).toBeGreaterThan(ahead);
-  });
-
-  it("a marker of anybody else's raises nothing", async () => {
-    const [number, other] = [await readyItem(), await readyItem()];
-    const before = (await granted(api, number, "worker/x")).fencingToken;
-    repo.as("alice").comment(number, marker(number, before + 1_000_000));
-    await world.settled();
-    expect((await granted(api, other, "worker/x")).fencingToken).toBeLessThan(before + 1000);
   });
 });

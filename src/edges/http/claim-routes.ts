@@ -69,8 +69,16 @@ export function claimRoutes(app: Routes, deps: Deps): void {
       },
     },
     async (request, reply) => {
+      const delivery = deliveryOf(reply);
       const repository = await repositoryByName(deps, repositoryName(request.params));
-      return claimNext(deps, request.caller, repository, request.body, onceOf(deps, request, reply));
+      return claimNext(
+        deps,
+        request.caller,
+        repository,
+        request.body,
+        delivery,
+        onceOf(deps, request, reply),
+      );
     },
   );
   for (const { path, params, tag } of ADDRESSES) {
@@ -88,15 +96,12 @@ export function claimRoutes(app: Routes, deps: Deps): void {
           response: { 200: ClaimAnswer, ...keyRefusals },
         },
       },
-      async (request, reply) =>
-        claim(
-          deps,
-          request.caller,
-          await targetOf(request.params),
-          request.body,
-          deliveryOf(reply),
-          onceOf(deps, request, reply),
-        ),
+      async (request, reply) => {
+        // Looked at first: whoever hangs up meanwhile is seen to go.
+        const delivery = deliveryOf(reply);
+        const target = await targetOf(request.params);
+        return claim(deps, request.caller, target, request.body, delivery, onceOf(deps, request, reply));
+      },
     );
     app.post(
       `${path}/renew`,

@@ -5,8 +5,8 @@ import { hasZodFastifySchemaValidationErrors } from "fastify-type-provider-zod";
 import type { Logger } from "pino";
 import { SETTABLE } from "../../contract/memory.ts";
 import { type FieldError, Problem, problemBody } from "../../contract/problem.ts";
-
 import { Replayed } from "../../services/once.ts";
+import { outageOf } from "../../services/outage.ts";
 
 const TYPE = "application/problem+json; charset=utf-8";
 
@@ -29,7 +29,10 @@ export function answerNotFound(request: FastifyRequest, reply: FastifyReply): Fa
   );
 }
 
-/** Answers an error. Callers' mistakes are not news: only what is broken here is logged. */
+/**
+ * Answers an error. Callers' mistakes are not news: only what is broken here is logged. PostgreSQL's being away is no
+ * fault of the request's: it is told in a line, without a stack, however many ask meanwhile.
+ */
 export function answerError(
   log: Logger,
   error: unknown,
@@ -39,8 +42,8 @@ export function answerError(
   if (error instanceof Replayed) return sendAgain(reply, error);
   const problem = problemOf(error, request);
   const where = { method: request.method, route: request.routeOptions.url };
-  if (error instanceof Problem && problem.status >= 500) {
-    log.warn({ ...where, reason: problem.message }, "a request could not be served");
+  if (problem.code === "unavailable" || (error instanceof Problem && problem.status >= 500)) {
+    log.warn({ ...where, reason: messageOf(error) }, "a request could not be served");
   } else if (problem.status >= 500) {
     log.error({ err: error, ...where }, "a request failed");
   }
@@ -55,6 +58,8 @@ const sendAgain = (reply: FastifyReply, { status, body }: Replayed): FastifyRepl
     .header("idempotency-replayed", "true")
     .serializer((text: unknown) => text as string)
     .send(body);
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 function problemOf(error: unknown, request: FastifyRequest): Problem {
   if (error instanceof Problem) return error;
@@ -73,15 +78,8 @@ function problemOf(error: unknown, request: FastifyRequest): Problem {
   if (code === "FST_ERR_MAX_PARAM_LENGTH")
     return new Problem("validation_failed", "a part of the address is longer than any name");
   if (statusCode >= 400 && statusCode < 500) return new Problem("validation_failed", message);
-  if (isConnectionFailure(code)) {
-    return new Problem("unavailable", "the database does not answer; try again", { retryAfterMs: 1000 });
-  }
-  return new Problem("internal", "something failed here; the server's log says what");
+  return outageOf(error) ?? new Problem("internal", "something failed here; the server's log says what");
 }
-
-/** PostgreSQL shutting down or unreachable: its codes for that (08P01 is a mistake of ours), and the network's. */
-const isConnectionFailure = (code: string): boolean =>
-  /^(080..|57P0.|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT)$/.test(code);
 
 interface ZodIssueParams {
   readonly issue?: { readonly code?: string; readonly keys?: readonly string[] };

@@ -8,11 +8,14 @@ import {
   ReadyAnswer,
   ReadyQuery,
 } from "../../contract/items.ts";
+import { Report, ReportQuery } from "../../contract/report.ts";
 import { BACKLOG, itemId } from "../../domain/record-key.ts";
+import { reportMarkdown } from "../../domain/report-markdown.ts";
 import type { Deps } from "../../services/deps.ts";
 import { keepingLate } from "../../services/late-results.ts";
 import { getItem, listItems } from "../../services/read-items.ts";
 import { ready } from "../../services/ready.ts";
+import { report } from "../../services/report.ts";
 import { repositoryByName } from "../../services/repository-by-name.ts";
 import { updateItem } from "../../services/update-item.ts";
 import { keyed } from "./once-of.ts";
@@ -95,6 +98,28 @@ export function itemRoutes(app: Routes, deps: Deps): void {
       return keepingLate(deps, request.caller, late, () =>
         keyed(deps, request, reply, (inside) => updateItem(inside, request.caller, at, token, request.body)),
       );
+    },
+  );
+  app.get(
+    "/api/v1/repos/:owner/:repo/report",
+    {
+      schema: {
+        summary: "Where are we? As JSON, or as markdown with Accept: text/markdown",
+        tags,
+        params: RepoParams,
+        querystring: ReportQuery,
+        response: { 200: Report, ...refusals },
+      },
+    },
+    async (request, reply) => {
+      const repository = await repositoryByName(deps, repositoryName(request.params));
+      const answer = await report(deps, repository, request.query);
+      if (!/\btext\/markdown\b/.test(request.headers.accept ?? "")) return answer;
+      // Text: the schema describes the JSON.
+      return reply
+        .header("content-type", "text/markdown; charset=utf-8")
+        .serializer((text: unknown) => text as string)
+        .send(reportMarkdown(answer) as never);
     },
   );
 }

@@ -18,10 +18,13 @@ export const PERMISSION_WORDS: Readonly<Record<string, { name: string; why: stri
     name: "Pull requests",
     why: "Sees which pull request works on which issue, its reviews, and that it was merged.",
   },
-  checks: { name: "Checks", why: "Sees whether the checks of a pull request passed." },
+  checks: {
+    name: "Checks",
+    why: "Sees whether the checks of a pull request passed. Writes one of its own, leasehold/claim, on pull requests that work on an item.",
+  },
   contents: {
     name: "Contents",
-    why: "GitHub tells of pushes only with this permission: they show that a worker is still alive. It allows no change.",
+    why: "Reads one file, .github/leasehold.yml. GitHub tells of pushes only with this permission: they show that a worker is still alive. It allows no change.",
   },
 };
 

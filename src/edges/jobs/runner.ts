@@ -8,14 +8,18 @@ import { run, type TaskList, Logger as WorkerLogger } from "graphile-worker";
 import type { Logger } from "pino";
 import { z } from "zod";
 import { backfill } from "../../services/backfill.ts";
+import { checkItems } from "../../services/check-items.ts";
 import type { Deps } from "../../services/deps.ts";
 import { drainLane, type Receive } from "../../services/drain-inbox.ts";
 import { drainInstallation } from "../../services/drain-outbox.ts";
+import { readDuePull } from "../../services/read-pulls.ts";
 import { sweep } from "../../services/sweep.ts";
 import { pendingBackfills } from "../../store/backfill.ts";
+import { isConnectionLost } from "../../store/failure.ts";
 import { pruneDeliveries, secondsUntilDelivery } from "../../store/inbox.ts";
 import { askForJob } from "../../store/jobs.ts";
 import { secondsUntilPromise } from "../../store/outbox.ts";
+import { secondsUntilReading } from "../../store/pull-readings.ts";
 import { Drain } from "./drain.ts";
 
 export interface JobsOptions {
@@ -35,6 +39,9 @@ const BackfillPayload = z.object({ repositoryId: z.int() });
 /** How many lanes of the inbox, and how many installations of the outbox, one process works on at once. */
 const INBOX_LOOPS = 8;
 const OUTBOX_LOOPS = 4;
+const CHECK_LOOPS = 2;
+/** How many pull requests one process reads at once: nothing waits for them but an item's place in the ready set. */
+const PULL_LOOPS = 2;
 /** How long work under way may come to its own end before GitHub's requests are cut off. */
 const GRACE_MS = 3_000;
 /** How soon a runner that ended by itself is started again. */
@@ -81,6 +88,8 @@ export async function startJobs(deps: Deps, options: JobsOptions): Promise<Jobs>
         runner.stop().catch(() => {}),
         drains.inbox.settled(),
         drains.outbox.settled(),
+        drains.checks.settled(),
+        drains.pulls.settled(),
       ]);
       await within(ended, Math.min(GRACE_MS, withinMs));
       deps.github.stop();
@@ -99,11 +108,17 @@ async function within(work: Promise<unknown>, ms: number): Promise<void> {
 interface Drains {
   readonly inbox: Drain;
   readonly outbox: Drain;
+  readonly checks: Drain;
+  readonly pulls: Drain;
 }
 
 function createDrains(deps: Deps, options: JobsOptions, stopping: AbortSignal): Drains {
-  const onError = (error: unknown): void =>
-    deps.log.error({ err: error }, "a queue could not be worked off; it is tried again");
+  const onError = (error: unknown): void => {
+    const told = "a queue could not be worked off; it is tried again";
+    // PostgreSQL is away, which other lines of the log tell of.
+    if (isConnectionLost(error)) deps.log.warn({ reason: (error as Error).message }, told);
+    else deps.log.error({ err: error }, told);
+  };
   return {
     inbox: new Drain({
       loops: INBOX_LOOPS,
@@ -119,6 +134,20 @@ function createDrains(deps: Deps, options: JobsOptions, stopping: AbortSignal): 
       onError,
       stopping,
     }),
+    checks: new Drain({
+      loops: CHECK_LOOPS,
+      unit: () => checkItems(deps.db),
+      onIdle: async () => {},
+      onError,
+      stopping,
+    }),
+    pulls: new Drain({
+      loops: PULL_LOOPS,
+      unit: () => readDuePull(deps, stopping),
+      onIdle: async () => wakeIn(deps, "pulls", await secondsUntilReading(deps.db)),
+      onError,
+      stopping,
+    }),
   };
 }
 
@@ -126,6 +155,8 @@ function taskList(deps: Deps, options: JobsOptions, drains: Drains, stopping: Ab
   return {
     inbox: () => drains.inbox.wake(),
     outbox: () => drains.outbox.wake(),
+    checks: () => drains.checks.wake(),
+    pulls: () => drains.pulls.wake(),
     sweep: async () => {
       // Asked for again before the work, so that a sweep that fails is not the last.
       await askForJob(deps.db, "sweep", { key: "sweep", inSeconds: options.sweepSeconds, keep: true });
@@ -139,7 +170,7 @@ function taskList(deps: Deps, options: JobsOptions, drains: Drains, stopping: Ab
 }
 
 /** The next retry's time, so that it does not wait for the ticker. Work that is due now belongs to others. */
-async function wakeIn(deps: Deps, name: "inbox" | "outbox", seconds: number | null): Promise<void> {
+async function wakeIn(deps: Deps, name: "inbox" | "outbox" | "pulls", seconds: number | null): Promise<void> {
   if (seconds === null || seconds <= 0) return;
   await askForJob(deps.db, name, { key: `${name}:later`, inSeconds: seconds + 0.05 });
 }
@@ -147,6 +178,8 @@ async function wakeIn(deps: Deps, name: "inbox" | "outbox", seconds: number | nu
 async function lookForWork(deps: Deps, options: JobsOptions): Promise<void> {
   await askForJob(deps.db, "inbox", { key: "inbox" });
   await askForJob(deps.db, "outbox", { key: "outbox" });
+  await askForJob(deps.db, "checks", { key: "checks" });
+  await askForJob(deps.db, "pulls", { key: "pulls" });
   await askForJob(deps.db, "sweep", { key: "sweep", inSeconds: options.sweepSeconds, keep: true });
   for (const repositoryId of await pendingBackfills(deps.db, 50)) {
     await askForJob(deps.db, "backfill", { key: `backfill:${repositoryId}`, payload: { repositoryId } });

@@ -8,33 +8,46 @@ import type { Wake } from "../../services/deps.ts";
 import type { Db } from "../../store/database.ts";
 import { askForJob } from "../../store/jobs.ts";
 
-/** Coalesces calls: while one runs, any number of further calls become a single further run. */
-function coalesced(run: () => Promise<void>): () => void {
-  let running = false;
+/** Asking for a job costs more than granting a claim: under load it is done twenty times a second, not each time. */
+const SPACE_MS = 50;
+
+/** Runs at once, and then not again before `ms` have passed since. Calls meanwhile become one further run. */
+export function spaced(run: () => Promise<void>, ms: number): () => void {
+  let resting = false;
   let again = false;
-  const loop = async (): Promise<void> => {
-    running = true;
-    do {
-      again = false;
-      await run();
-    } while (again);
-    running = false;
+  const turn = async (): Promise<void> => {
+    resting = true;
+    again = false;
+    await run();
+    setTimeout(() => {
+      resting = false;
+      if (again) void turn();
+    }, ms).unref();
   };
   return () => {
-    if (running) again = true;
-    else void loop();
+    if (resting) again = true;
+    else void turn();
   };
 }
 
-export function createWake(db: Db, log: Logger): Wake {
-  const ask = (...args: Parameters<typeof askForJob>) =>
-    askForJob(...args).catch((error: unknown) =>
+/** `ended` is aborted when the database is about to be closed: nobody is woken after that. */
+export function createWake(db: Db, log: Logger, ended: AbortSignal): Wake {
+  const ask = async (...[name, options]: DropFirst<Parameters<typeof askForJob>>): Promise<void> => {
+    if (ended.aborted) return;
+    await askForJob(db, name, options).catch((error: unknown) =>
       log.warn({ err: error }, "a drain could not be woken; it will wake by itself"),
     );
+  };
   return {
-    inbox: coalesced(() => ask(db, "inbox", { key: "inbox" })),
-    outbox: coalesced(() => ask(db, "outbox", { key: "outbox" })),
+    inbox: spaced(() => ask("inbox", { key: "inbox" }), SPACE_MS),
+    outbox: spaced(() => ask("outbox", { key: "outbox" }), SPACE_MS),
+    checks: spaced(() => ask("checks", { key: "checks" }), SPACE_MS),
+    pulls: spaced(() => ask("pulls", { key: "pulls" }), SPACE_MS),
     backfill: (repositoryId) =>
-      void ask(db, "backfill", { key: `backfill:${repositoryId}`, payload: { repositoryId } }),
+      void ask("backfill", { key: `backfill:${repositoryId}`, payload: { repositoryId } }),
   };
 }
+
+type DropFirst<List extends readonly unknown[]> = List extends readonly [unknown, ...infer Rest]
+  ? Rest
+  : never;

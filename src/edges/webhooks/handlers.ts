@@ -18,15 +18,15 @@ import { cleanJson } from "../../domain/clean-text.ts";
 import { applyComment } from "../../services/apply-comment.ts";
 import { applyIssueEvent } from "../../services/apply-issue-event.ts";
 import { applyDependencies, applySubIssues } from "../../services/apply-link-event.ts";
-import { applyPullRequest, applyReview } from "../../services/apply-pull.ts";
+import { applyPullRequest } from "../../services/apply-pull.ts";
 import { applyPush } from "../../services/apply-push.ts";
 import {
-  applyCheckSuite,
   applyInstallation,
   applyInstallationRepositories,
   applyLabel,
   applyRepository,
 } from "../../services/apply-repository-events.ts";
+import { applyCheckSuite, applyReview } from "../../services/apply-review.ts";
 import type { Deps } from "../../services/deps.ts";
 import type { Receive } from "../../services/drain-inbox.ts";
 

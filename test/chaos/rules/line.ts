@@ -1,7 +1,6 @@
 /** The line: first in, first out; who does not wait never overtakes; nobody waits who is not there. */
 
-import type { RecordFacts } from "../facts.ts";
-import { effectWindow } from "../facts.ts";
+import { effectWindow, isWait, type RecordFacts } from "../facts.ts";
 import type { Disturbance, Exchange } from "../history.ts";
 import type { Violation } from "../violation.ts";
 
@@ -53,8 +52,6 @@ export function orderedPairs(facts: RecordFacts, disturbances: readonly Disturba
   }
   return pairs;
 }
-
-export const isWait = ({ call }: Exchange): boolean => call.kind === "claim" && call.maxWaitSeconds > 0;
 
 const phantom = (
   { record }: RecordFacts,

@@ -56,7 +56,7 @@ export function pullRowJson(world: World, issue: Issue, pull: Pull): JsonObject 
     merge_commit_sha: pull.merged?.sha ?? null,
     assignee: assignee ? userJson(world, assignee) : null,
     assignees: issue.assignees.map((account) => userJson(world, account)),
-    requested_reviewers: [],
+    requested_reviewers: pull.requestedReviewers.map((account) => userJson(world, account)),
     requested_teams: [],
     labels: issue.labels.map((label) => labelJson(world, issue.repository, label)),
     milestone: null,

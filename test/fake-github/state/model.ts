@@ -87,6 +87,7 @@ export type Pull = {
   merged: { at: Date; by: Account; sha: string } | null;
   mergeability: { mergeable: boolean | null; state: string } | null;
   reviews: Review[];
+  requestedReviewers: Account[];
 };
 
 export type Issue = {

@@ -42,6 +42,7 @@ export function openPull(world: World, by: Actor, repository: Repository, from: 
     merged: null,
     mergeability: null,
     reviews: [],
+    requestedReviewers: [],
   };
   if (pullCommits(world, pull).length === 0) {
     const message = `No commits between ${from.base} and ${from.head}`;
@@ -105,6 +106,8 @@ export function review(world: World, by: Actor, issue: PullIssue, state: ReviewS
     submittedAt: world.now(),
   };
   issue.pull.reviews.push(made);
+  // Whoever was asked has answered.
+  issue.pull.requestedReviewers = issue.pull.requestedReviewers.filter((asked) => asked !== by.account);
   touch(world, issue);
   emitForReview(world, by, issue, made, "submitted");
   return made;
@@ -112,6 +115,7 @@ export function review(world: World, by: Actor, issue: PullIssue, state: ReviewS
 
 export function requestReview(world: World, by: Actor, issue: PullIssue, login: string): void {
   const reviewer = world.account(login);
+  if (!issue.pull.requestedReviewers.includes(reviewer)) issue.pull.requestedReviewers.push(reviewer);
   touch(world, issue);
   record(world, by, issue, "review_requested", { requested_reviewer: { login: reviewer.login } });
   emitForIssue(world, by, issue, "review_requested");

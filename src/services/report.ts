@@ -1,0 +1,146 @@
+/** "Where are we?": the ready set with its reasons, who works on what, and what needs a human. */
+
+import type { Report, ReportQuery } from "../contract/report.ts";
+import { isHeld } from "../domain/lease.ts";
+import { isOwnPull } from "../domain/own-pull.ts";
+import { checksOf } from "../domain/pull-checks.ts";
+import { type ReadySet, readySet } from "../domain/ready-set.ts";
+import { namesOf, reasonText, reportSentences } from "../domain/report.ts";
+import { tagValue, tagValues } from "../domain/tags.ts";
+import type { ItemFacts } from "../domain/why-not.ts";
+import { findHandover } from "../store/handover.ts";
+import { openItems } from "../store/item-facts.ts";
+import type { ItemView } from "../store/item-view.ts";
+import type { Repository } from "../store/repositories.ts";
+import type { Deps } from "./deps.ts";
+import { defectBody, reasonBody } from "./item-body.ts";
+
+/** Counts are exact up to here, which then means "or more" (api.md). */
+const MOST = 10_000;
+
+export async function report(deps: Deps, repository: Repository, { limit }: ReportQuery): Promise<Report> {
+  const page = await openItems(deps.db, repository.id, repository.settings);
+  const views = new Map(page.items.map((item) => [item.facts.number, item]));
+  const asker = { now: page.now, region: null };
+  const defects = page.items.flatMap((item) => item.defects);
+  const set = readySet(
+    page.items.map(({ facts }) => facts),
+    defects,
+    asker,
+  );
+  const named = (number: number) => {
+    const view = views.get(number);
+    return { number, title: view?.title ?? "", url: view?.url ?? "" };
+  };
+  const parked = page.items.filter(({ facts }) => facts.enrolled && facts.state === "parked");
+  const divergences = page.items.flatMap(divergencesOf);
+  const anchored = page.items.filter(({ facts }) => facts.state === null && facts.radius.length > 0).length;
+  const total = (rows: readonly unknown[]): number => Math.min(rows.length, MOST);
+  return {
+    repository: `${repository.owner}/${repository.name}`,
+    at: page.now.toISOString(),
+    verdict: set.verdict,
+    summary: reportSentences({
+      ...set,
+      parked: parked.map(({ facts }) => ({ number: facts.number, question: facts.question })),
+      defects,
+    }),
+    inFlight: await Promise.all(
+      set.inFlight.slice(0, limit).flatMap(({ number }) => {
+        const view = views.get(number);
+        return view ? [flight(deps, repository, view, page.now)] : [];
+      }),
+    ),
+    ready: set.ready.slice(0, limit).map((facts, index) => ({
+      ...named(facts.number),
+      priority: tagValue(facts.tags, "priority:"),
+      why: whyHere(facts, index),
+    })),
+    overlapping: set.overlapping
+      .slice(0, limit)
+      .map((item) => ({ ...named(item.number), with: [...item.with] })),
+    blocked: set.waiting.slice(0, limit).map(({ number, reasons }) => ({
+      ...named(number),
+      reasons: reasons.map(reasonBody),
+      why: reasons.map(reasonText).join("; "),
+    })),
+    parked: parked.slice(0, limit).map((view) => ({
+      ...named(view.facts.number),
+      reason: view.parkReason,
+      rulingOwner: view.facts.rulingOwner,
+      question: view.facts.question,
+      attempts: view.attempts.count,
+    })),
+    awaitingAdmission: set.awaitingAdmission.slice(0, limit).map((number) => {
+      const view = views.get(number);
+      const since = (view?.facts.createdAt ?? page.now).toISOString();
+      return { ...named(number), author: view?.author ?? null, since };
+    }),
+    defects: defects.slice(0, limit).map(defectBody),
+    divergences: divergences.slice(0, limit),
+    anchors: {
+      anchored,
+      pending: set.pending,
+      percent: set.pending === 0 ? 100 : Math.floor((100 * anchored) / set.pending),
+    },
+    totals: {
+      ...countsOf(set, total),
+      parked: total(parked),
+      defects: total(defects),
+      divergences: total(divergences),
+    },
+  };
+}
+
+const countsOf = (set: ReadySet, total: (rows: readonly unknown[]) => number) => ({
+  pending: Math.min(set.pending, MOST),
+  ready: total(set.ready),
+  overlapping: total(set.overlapping),
+  waiting: total(set.waiting),
+  inFlight: total(set.inFlight),
+  awaitingAdmission: total(set.awaitingAdmission),
+});
+
+async function flight(deps: Deps, repository: Repository, view: ItemView, now: Date) {
+  const { facts } = view;
+  const { resume, pulls } = await findHandover(deps.db, repository.id, facts.number);
+  const recorded = tagValues(facts.tags, "pr:").map(Number);
+  if (resume?.pullNumber) recorded.push(resume.pullNumber);
+  const item = { repositoryId: repository.id, number: facts.number, recorded };
+  const own = pulls.find((pull) => isOwnPull(pull, item));
+  return {
+    number: facts.number,
+    title: view.title,
+    url: view.url,
+    owner: facts.claim?.owner ?? "",
+    attempt: view.attempts.count,
+    leaseExpiresAt: (facts.claim?.leaseExpiresAt ?? now).toISOString(),
+    isHeld: isHeld(facts.claim, now),
+    branch: resume?.branch ?? own?.headRef ?? null,
+    resumeNote: resume?.note ?? null,
+    pullRequest: own ? { number: own.number, url: own.url, checks: checksOf(own.checks) } : null,
+  };
+}
+
+/** Why it stands where it does in the list. */
+function whyHere(facts: ItemFacts, index: number): string {
+  const priority = tagValue(facts.tags, "priority:") ?? "no priority";
+  const age = `filed ${facts.createdAt.toISOString().slice(0, 10)}`;
+  const freed = facts.blockers.flatMap(({ number }) => (number === null ? [] : [number]));
+  const because = freed.length > 0 ? `, freed by ${namesOf(freed)}` : "";
+  return `${index === 0 ? "first: " : ""}${priority}, ${age}${because}`;
+}
+
+/** Where the two stores disagree, with both sides. */
+function divergencesOf({ facts, defects }: ItemView): Report["divergences"] {
+  const sides: Readonly<Record<string, readonly [github: string, leasehold: string]>> = {
+    issue_closed_item_live: ["closed", "live"],
+    item_complete_issue_open: ["open", "complete"],
+    claimed_but_unmarked: ["no claim marker", "granted claims"],
+    marker_without_grant: ["claim markers", "fewer grants"],
+  };
+  return defects.flatMap((defect) => {
+    const both = sides[defect.code];
+    return both ? [{ number: facts.number, github: both[0], leasehold: both[1], detail: defect.detail }] : [];
+  });
+}

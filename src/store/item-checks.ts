@@ -1,0 +1,133 @@
+/** Defects as they are kept: found when an item's facts change, gone when they are mended (protocol 6). */
+
+import { sql } from "kysely";
+import type { Defect } from "../domain/defects.ts";
+import type { Db, Trx } from "./database.ts";
+
+export interface ItemToCheck {
+  readonly repositoryId: number;
+  readonly number: number;
+}
+
+/**
+ * Takes items to look at, the one that waits longest first. The item's row is locked before its check is taken away:
+ * so do those who change it, whose change asks for another check.
+ */
+export async function takeChecks(trx: Trx, limit: number): Promise<ItemToCheck[]> {
+  const { rows } = await sql<ItemToCheck>`
+    select c.repository_id as "repositoryId", c.number from item_check c
+    join item i on i.repository_id = c.repository_id and i.number = c.number
+    order by c.asked_at, c.repository_id, c.number limit ${limit} for update of i skip locked`.execute(trx);
+  if (rows.length === 0) return [];
+  await sql`
+    delete from item_check c using unnest(${rows.map((row) => row.repositoryId)}::bigint[],
+      ${rows.map((row) => row.number)}::int[]) as t (repository_id, number)
+    where c.repository_id = t.repository_id and c.number = t.number`.execute(trx);
+  return rows;
+}
+
+export interface KeptDefect {
+  readonly code: string;
+  readonly value: string;
+}
+
+/** Makes the kept defects of an item those given. Answers which were opened and which closed. */
+export async function keepDefects(
+  trx: Trx,
+  { repositoryId, number }: ItemToCheck,
+  defects: readonly Pick<Defect, "code" | "value" | "detail">[],
+  isFlawed: boolean,
+): Promise<{ opened: KeptDefect[]; closed: KeptDefect[] }> {
+  const before = await trx
+    .selectFrom("defect")
+    .select(["code", "value"])
+    .where("repository_id", "=", repositoryId)
+    .where("number", "=", number)
+    .execute();
+  const nameOf = ({ code, value }: KeptDefect): string => `${code} ${value}`;
+  const had = new Set(before.map(nameOf));
+  const has = new Set(defects.map(nameOf));
+  for (const { code, value, detail } of defects) {
+    await trx
+      .insertInto("defect")
+      .values({ repository_id: repositoryId, number, code, value, detail })
+      .onConflict((conflict) =>
+        conflict.columns(["repository_id", "number", "code", "value"]).doUpdateSet({ detail }),
+      )
+      .execute();
+  }
+  const closed = before.filter((defect) => !has.has(nameOf(defect)));
+  for (const { code, value } of closed) {
+    await trx
+      .deleteFrom("defect")
+      .where("repository_id", "=", repositoryId)
+      .where("number", "=", number)
+      .where("code", "=", code)
+      .where("value", "=", value)
+      .execute();
+  }
+  await trx
+    .updateTable("item")
+    .set({ flawed: isFlawed })
+    .where("repository_id", "=", repositoryId)
+    .where("number", "=", number)
+    .where("flawed", "!=", isFlawed)
+    .execute();
+  return { opened: defects.filter((defect) => !had.has(nameOf(defect))), closed };
+}
+
+/** Defects that come with time: GitHub has had long enough to catch up. Asks for these items to be looked at. */
+export async function askOverdueChecks(db: Db, settleSeconds: number): Promise<void> {
+  await sql`
+    insert into item_check (repository_id, number)
+    select i.repository_id, i.number from item i
+    where i.state = 'complete' and i.issue_open and i.state_at < db_now() - make_interval(secs => ${settleSeconds})
+      and not exists (select 1 from defect d where d.repository_id = i.repository_id and d.number = i.number
+        and d.code = 'item_complete_issue_open')
+    union
+    select g.repository_id, item_number(g.topic, g.id) from claim_grant g
+    where g.topic = 'backlog' and g.new_attempt and item_number(g.topic, g.id) is not null
+      and g.granted_at between db_now() - interval '1 day' and db_now() - make_interval(secs => ${settleSeconds})
+      and not exists (select 1 from claim_marker m where m.repository_id = g.repository_id
+        and m.issue_number = item_number(g.topic, g.id) and m.fence = g.fence)
+    on conflict do nothing`.execute(db);
+}
+
+/** The repository's defects, the oldest first, and how many there are, up to `most`. */
+export async function listDefects(
+  db: Db,
+  repositoryId: number,
+  limit: number,
+  most: number,
+): Promise<{ defects: Defect[]; total: number }> {
+  const [rows, counted] = await Promise.all([
+    db
+      .selectFrom("defect")
+      .selectAll()
+      .where("repository_id", "=", repositoryId)
+      .orderBy("since")
+      .orderBy("number")
+      .orderBy("code")
+      .limit(limit)
+      .execute(),
+    sql<{ total: number }>`
+      select count(*) as total from (select 1 from defect where repository_id = ${repositoryId} limit ${most}) d`.execute(
+      db,
+    ),
+  ]);
+  const defects = rows.map(
+    ({ number, code, value, detail, since }) => ({ number, code, value, detail, since }) as Defect,
+  );
+  return { defects, total: counted.rows[0]?.total ?? 0 };
+}
+
+/** When each of an item's defects was found. */
+export async function defectTimes(db: Db, repositoryId: number, number: number): Promise<Map<string, Date>> {
+  const rows = await db
+    .selectFrom("defect")
+    .select(["code", "value", "since"])
+    .where("repository_id", "=", repositoryId)
+    .where("number", "=", number)
+    .execute();
+  return new Map(rows.map(({ code, value, since }) => [`${code} ${value}`, since]));
+}

@@ -1,0 +1,155 @@
+/**
+ * Pull requests that are to be read from GitHub: what it says about merging comes with no event. A reading is leased
+ * by moving its time, so that two processes do not read the same one; one that dies lets the time come.
+ */
+
+import { type RawBuilder, sql } from "kysely";
+import { dbNow } from "./clock.ts";
+import type { Db, Trx } from "./database.ts";
+
+/** Longer than the requests of one reading may take. */
+const LEASE_SECONDS = 120;
+
+/** Of the pull request `p`, its repository `r` and its installation `i`: the App may read it. */
+const isReadable = sql`r.installed and r.current_name and i.suspended_at is null and i.removed_at is null`;
+
+export interface DueReading {
+  readonly repositoryId: number;
+  readonly number: number;
+  /** Until when it is this reader's. */
+  readonly leasedUntil: Date;
+  /** It was never read: its reviews are not known yet. */
+  readonly first: boolean;
+  readonly tries: number;
+}
+
+/** Takes the reading that has been due longest. Null: none is. */
+export async function takeReading(db: Db): Promise<DueReading | null> {
+  const { rows } = await sql<DueReading>`
+    update pull_request set reads = reads + 1,
+      -- Whole milliseconds: it is compared with what JavaScript holds of it.
+      read_due_at = date_trunc('milliseconds', db_now()) + make_interval(secs => ${LEASE_SECONDS})
+    where (repository_id, number) = (
+      select p.repository_id, p.number from pull_request p
+      join repository r on r.id = p.repository_id join installation i on i.id = r.installation_id
+      where p.read_due_at <= db_now() and ${isReadable}
+      order by p.read_due_at limit 1 for update of p skip locked)
+    returning repository_id as "repositoryId", number, read_due_at as "leasedUntil", read_at is null as first,
+      reads as tries`.execute(db);
+  return rows[0] ?? null;
+}
+
+/** What GitHub said, of which head and base. */
+export async function saveReading(
+  trx: Trx,
+  reading: DueReading,
+  said: { head: string; base: string; mergeable: boolean | null; state: string | null },
+): Promise<void> {
+  await trx
+    .updateTable("pull_request")
+    .set({
+      // When it began: what moved since may not be in it.
+      read_at: new Date(reading.leasedUntil.getTime() - LEASE_SECONDS * 1000),
+      read_head: said.head,
+      read_base: said.base,
+      mergeable: said.mergeable,
+      mergeable_state: said.state,
+      ...(said.mergeable === null ? {} : { reads: 0 }),
+      read_due_at: null,
+    })
+    .where("repository_id", "=", reading.repositoryId)
+    .where("number", "=", reading.number)
+    .execute();
+}
+
+/** Reads it later: at the given time, or after so many seconds. */
+export async function postponeReading(db: Db, reading: DueReading, seconds: number | null): Promise<void> {
+  await db
+    .updateTable("pull_request")
+    .set({ read_due_at: seconds === null ? null : inSeconds(seconds) })
+    .where("repository_id", "=", reading.repositoryId)
+    .where("number", "=", reading.number)
+    .where("read_due_at", "=", reading.leasedUntil)
+    .execute();
+}
+
+const inSeconds = (seconds: number): RawBuilder<Date> => sql`db_now() + make_interval(secs => ${seconds})`;
+
+/** GitHub said to wait, or refuses the App: all readings of the installation do. */
+export async function postponeReadings(db: Db, repositoryId: number, seconds: number): Promise<void> {
+  await sql`
+    update pull_request p set read_due_at = greatest(p.read_due_at, ${inSeconds(seconds)})
+    from repository r, repository o
+    where o.id = ${repositoryId} and r.installation_id = o.installation_id and p.repository_id = r.id
+      and p.read_due_at is not null`.execute(db);
+}
+
+/** When the pull request is to be read next; null: not before something happens. A reading under way goes on. */
+export async function planReading(
+  trx: Trx,
+  repositoryId: number,
+  pull: number,
+  at: Date | null,
+): Promise<void> {
+  await trx
+    .updateTable("pull_request")
+    .set({ read_due_at: at })
+    .where("repository_id", "=", repositoryId)
+    .where("number", "=", pull)
+    .execute();
+}
+
+/** Nothing that was read of it is believed any more, its reviews included. */
+export async function forgetReading(trx: Trx, repositoryId: number, pull: number): Promise<void> {
+  await trx
+    .updateTable("pull_request")
+    .set({
+      read_at: null,
+      read_head: null,
+      read_base: null,
+      mergeable: null,
+      mergeable_state: null,
+      reads: 0,
+    })
+    .where("repository_id", "=", repositoryId)
+    .where("number", "=", pull)
+    .execute();
+}
+
+/** Something happened to these pull requests that GitHub's word about merging may not know of. */
+export async function markMoved(trx: Trx, repositoryId: number, pulls: readonly number[]): Promise<void> {
+  if (pulls.length === 0) return;
+  await trx
+    .updateTable("pull_request")
+    .set({ moved_at: dbNow })
+    .where("repository_id", "=", repositoryId)
+    .where("number", "in", [...pulls])
+    .execute();
+}
+
+/** Items' own open pull requests into this branch, with their items. */
+export async function ownPullsInto(
+  db: Db,
+  repositoryId: number,
+  base: string,
+): Promise<{ pull: number; item: number }[]> {
+  return db
+    .selectFrom("pull_request as p")
+    .innerJoin("own_pull as o", (join) =>
+      join.onRef("o.repository_id", "=", "p.repository_id").onRef("o.pull_number", "=", "p.number"),
+    )
+    .select(["p.number as pull", "o.number as item"])
+    .where("p.repository_id", "=", repositoryId)
+    .where("p.state", "=", "open")
+    .where("p.base_ref", "=", base)
+    .execute();
+}
+
+/** How many seconds until one is due; null: none is planned. */
+export async function secondsUntilReading(db: Db): Promise<number | null> {
+  const { rows } = await sql<{ seconds: number | null }>`
+    select extract(epoch from min(p.read_due_at) - db_now())::float8 as seconds from pull_request p
+    join repository r on r.id = p.repository_id join installation i on i.id = r.installation_id
+    where p.read_due_at is not null and ${isReadable}`.execute(db);
+  return rows[0]?.seconds ?? null;
+}
