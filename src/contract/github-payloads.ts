@@ -51,6 +51,10 @@ export const GitHubIssue = z.object({
   closed_at: date.nullish(),
   /** Present when the number is a pull request's. */
   pull_request: z.object({}).nullish(),
+  /** How many links GitHub has of it; a server that knows no such links leaves them out. */
+  sub_issues_summary: z.object({ total: z.int() }).nullish().catch(null),
+  issue_dependencies_summary: z.object({ total_blocked_by: z.int() }).nullish().catch(null),
+  parent_issue_url: z.string().nullish(),
 });
 export type GitHubIssue = z.infer<typeof GitHubIssue>;
 
@@ -112,35 +116,57 @@ const GitHubInstallation = z.object({
 });
 
 /** What every delivery may carry around its subject. */
-const envelope = {
+export const deliveryEnvelope = {
   action: z.string().nullish(),
   repository: GitHubRepository.nullish(),
   sender: GitHubUser.nullish(),
   installation: GitHubInstallation.nullish(),
 };
 
+const linkEnd = z.object({ number }).nullish().catch(null);
+
 export const Envelope = z.object({
-  ...envelope,
+  ...deliveryEnvelope,
   issue: z.object({ number }).nullish(),
   pull_request: z.object({ number }).nullish(),
+  // Ends of a link, each of which may be left out.
+  parent_issue: linkEnd,
+  sub_issue: linkEnd,
+  blocked_issue: linkEnd,
+  blocking_issue: linkEnd,
 });
 
+const placed = z.object({ id, number }).nullish().catch(null);
+
 export const IssuesPayload = z.object({
-  ...envelope,
+  ...deliveryEnvelope,
   action: z.string(),
   issue: GitHubIssue,
   label: GitHubLabel.nullish(),
-  changes: z.object({ body: z.object({}).nullish() }).nullish(),
+  changes: z
+    .object({
+      body: z.object({}).nullish(),
+      // A transfer: where the issue came from, or where it went.
+      old_issue: placed,
+      old_repository: z.object({ id }).nullish().catch(null),
+      new_issue: placed,
+      new_repository: z.object({ id }).nullish().catch(null),
+    })
+    .nullish(),
 });
 
 export const IssueCommentPayload = z.object({
-  ...envelope,
+  ...deliveryEnvelope,
   action: z.string(),
   issue: GitHubIssue,
   comment: GitHubComment,
 });
 
-export const PullRequestPayload = z.object({ ...envelope, action: z.string(), pull_request: GitHubPull });
+export const PullRequestPayload = z.object({
+  ...deliveryEnvelope,
+  action: z.string(),
+  pull_request: GitHubPull,
+});
 
 export const GitHubReview = z.object({
   id,
@@ -153,7 +179,7 @@ export const GitHubReview = z.object({
 export type GitHubReview = z.infer<typeof GitHubReview>;
 
 export const PullRequestReviewPayload = z.object({
-  ...envelope,
+  ...deliveryEnvelope,
   action: z.string(),
   pull_request: z.object({ number }),
   review: GitHubReview,
@@ -172,7 +198,7 @@ export const GitHubCheckSuite = z.object({
 export type GitHubCheckSuite = z.infer<typeof GitHubCheckSuite>;
 
 export const CheckSuitePayload = z.object({
-  ...envelope,
+  ...deliveryEnvelope,
   action: z.string(),
   check_suite: GitHubCheckSuite,
 });
@@ -181,7 +207,7 @@ const paths = z.array(z.string()).nullish();
 const PushedCommit = z.object({ added: paths, modified: paths, removed: paths });
 
 export const PushPayload = z.object({
-  ...envelope,
+  ...deliveryEnvelope,
   repository: GitHubRepository.extend({ pushed_at: z.union([z.int(), z.string()]).nullish() }).nullish(),
   ref: z.string(),
   before: z.string().nullish(),
@@ -194,23 +220,27 @@ export const PushPayload = z.object({
   commits: z.array(PushedCommit).nullish().catch(null),
 });
 
-export const LabelPayload = z.object({ ...envelope, action: z.string(), label: GitHubLabel });
+export const LabelPayload = z.object({ ...deliveryEnvelope, action: z.string(), label: GitHubLabel });
 
 const RepositoryStub = z.object({ id, name: z.string(), full_name: z.string() });
 
 export const InstallationPayload = z.object({
-  ...envelope,
+  ...deliveryEnvelope,
   action: z.string(),
   installation: GitHubInstallation,
   repositories: z.array(RepositoryStub).nullish(),
 });
 
 export const InstallationRepositoriesPayload = z.object({
-  ...envelope,
+  ...deliveryEnvelope,
   action: z.string(),
   installation: GitHubInstallation,
   repositories_added: z.array(RepositoryStub).nullish(),
   repositories_removed: z.array(RepositoryStub).nullish(),
 });
 
-export const RepositoryPayload = z.object({ ...envelope, action: z.string(), repository: GitHubRepository });
+export const RepositoryPayload = z.object({
+  ...deliveryEnvelope,
+  action: z.string(),
+  repository: GitHubRepository,
+});

@@ -17,12 +17,13 @@ const Tag = text(200)
   .min(1)
   .regex(/^\S(?:.*\S)?$/, { error: "a tag neither begins nor ends with white space, and is one line" });
 export const Tags = z.array(Tag).max(200);
-const Relation = z
+export const Relation = z
   .string()
   .regex(/^[A-Za-z][A-Za-z0-9]{0,63}$/, { error: "a relation is a word, such as blockedBy" });
 /** An index holds the key, and takes no more than about this many bytes. */
 const MAX_KEY_BYTES = 1200;
-const LinkKey = text(MAX_KEY_BYTES)
+/** Where a link points, as callers write it. */
+export const LinkKey = text(MAX_KEY_BYTES)
   .min(1)
   .refine((key) => Buffer.byteLength(key) <= MAX_KEY_BYTES, { error: `at most ${MAX_KEY_BYTES} bytes` });
 const MAX_LINKS = 1000;

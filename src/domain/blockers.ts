@@ -45,21 +45,39 @@ export interface Blocker {
 
 export const isOpen = (blocker: Blocker): boolean => blocker.status !== "satisfied";
 
-export type EdgeRefusal =
+/** How people are told of a blocker: `#3`, or its whole key when it is elsewhere. */
+export const blockerName = ({ number, target }: Pick<Blocker, "number" | "target">): string =>
+  number === null ? target : `#${number}`;
+
+/** What a person should know of open blockers in other repositories, which are named in no list of numbers. */
+export function elsewhereText(open: readonly Blocker[]): string | null {
+  const lines = open
+    .filter(({ number }) => number === null)
+    .map(({ target, status }) =>
+      status === "unknown"
+        ? `${target} blocks: Leasehold is not installed there, so nothing is known of it`
+        : `${target} is not complete`,
+    );
+  return lines.length === 0 ? null : lines.join("; ");
+}
+
+export type EdgeRefusal<Step> =
   | { readonly code: "edge_refused"; readonly detail: string }
-  | { readonly code: "cycle"; readonly cycle: readonly number[] };
+  | { readonly code: "cycle"; readonly cycle: readonly Step[] };
 
 /**
  * Whether a `blockedBy` edge may be authored. `path` is a chain of edges that already leads from the
- * blocker back to the dependent, or null: closing it would be a cycle.
+ * blocker back to the dependent (the dependent alone, when it would block itself), or null: closing it
+ * would be a cycle.
  */
-export function judgeEdge(
-  dependent: number,
+export function judgeEdge<Step>(
+  dependent: Step,
   blocker: Pick<Blocker, "number" | "target" | "status">,
-  path: readonly number[] | null,
-): EdgeRefusal | null {
-  const name = blocker.number === null ? blocker.target : `#${blocker.number}`;
-  if (blocker.number === dependent) return { code: "cycle", cycle: [dependent, dependent] };
+  path: readonly Step[] | null,
+): EdgeRefusal<Step> | null {
+  const name = blockerName(blocker);
+  const cycle = judgePath(dependent, path);
+  if (path?.length === 1) return cycle;
   switch (blocker.status) {
     case "missing":
       return { code: "edge_refused", detail: `${name} does not exist; file it first, then block on it` };
@@ -73,6 +91,10 @@ export function judgeEdge(
     case "unknown":
     case "waiting":
     case "satisfied":
-      return path === null ? null : { code: "cycle", cycle: [dependent, ...path] };
+      return cycle;
   }
 }
+
+/** Whether an edge of any relation would close a circle. */
+export const judgePath = <Step>(from: Step, path: readonly Step[] | null): EdgeRefusal<Step> | null =>
+  path === null ? null : { code: "cycle", cycle: [from, ...path] };

@@ -1,6 +1,7 @@
 /** Defects: reported with the item and the offending value, never absorbed (protocol 6). */
 
 import type { AttemptReading } from "./attempts.ts";
+import { blockerName } from "./blockers.ts";
 import { isTerminalTag } from "./item-state.ts";
 import { ITEM_TAG, isPhase, isPriority, MANDATORY_PREFIXES, tagValues } from "./tags.ts";
 import type { ItemFacts } from "./why-not.ts";
@@ -31,10 +32,19 @@ export interface Defect {
   readonly since: Date;
 }
 
+/** Items whose edges lead round in a circle, the item itself first. */
+export interface Cycle {
+  readonly relation: "blockedBy" | "partOf";
+  /** As people name them: `#3`, or `owner/name#3` in another repository. */
+  readonly members: readonly string[];
+  readonly since: Date;
+}
+
 export interface DefectFacts {
   readonly item: ItemFacts;
   readonly reading: AttemptReading;
   readonly relations: readonly string[];
+  readonly cycles: readonly Cycle[];
   /** When the facts last changed, as far as is known. */
   readonly since: Date;
   /** The oldest time at which a wait for GitHub to catch up is a defect. */
@@ -56,12 +66,17 @@ const RELATIONS: readonly string[] = [
 export function defectsOf(facts: DefectFacts): Defect[] {
   const { item } = facts;
   const found: Defect[] = [];
-  const report = (code: DefectCode, value: string, detail: string) =>
-    found.push({ code, number: item.number, value, detail, since: facts.since });
+  const report = (code: DefectCode, value: string, detail: string, since = facts.since) =>
+    found.push({ code, number: item.number, value, detail, since });
 
   tagDefects(item, report);
+  for (const { relation, members, since } of facts.cycles) {
+    const circle = [...members, ...members.slice(0, 1)].join(" → ");
+    const what = relation === "partOf" ? "are part of each other" : "wait for each other";
+    report("dependency_cycle", circle, `these ${what}, and none can go on: remove one of the edges`, since);
+  }
   for (const blocker of item.blockers) {
-    const name = blocker.number === null ? blocker.target : `#${blocker.number}`;
+    const name = blockerName(blocker);
     if (blocker.status === "missing") {
       report(
         "dangling_blocker",
@@ -71,6 +86,9 @@ export function defectsOf(facts: DefectFacts): Defect[] {
     } else if (blocker.status === "stalled") {
       const question = blocker.question ? `; ${blocker.rulingOwner} must rule: ${blocker.question}` : "";
       report("stalled_blocker", name, `blocked by ${name}, which is parked or cancelled${question}`);
+    } else if (blocker.status === "invalid") {
+      const what = "carries an unknown or doubled state: tag; mend that first";
+      report("dangling_blocker", name, `blocked by ${name}, which ${what}`);
     }
   }
   for (const relation of facts.relations) {

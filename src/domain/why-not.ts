@@ -4,7 +4,7 @@
  */
 
 import { isPoison } from "./attempts.ts";
-import { type Blocker, isOpen } from "./blockers.ts";
+import { type Blocker, elsewhereText, isOpen } from "./blockers.ts";
 import { isGrouping } from "./grouping.ts";
 import type { ItemState, RoleFacts } from "./item-state.ts";
 import { isHeld } from "./lease.ts";
@@ -147,10 +147,12 @@ export function reasonsAgainst(item: ItemFacts, asker: Asker): Reason[] {
   if (item.hold) reasons.push({ reason: "blocked", on: [], detail: holdText(item.hold) });
   const open = item.blockers.filter(isOpen);
   if (open.length > 0) {
+    const elsewhere = elsewhereText(open);
     const stalled = open.find((blocker) => blocker.status === "stalled");
     reasons.push({
       reason: "blocked",
       on: numbers(open),
+      ...(elsewhere === null ? {} : { detail: elsewhere }),
       ...(stalled ? { rulingOwner: stalled.rulingOwner, question: stalled.question } : {}),
     });
   }

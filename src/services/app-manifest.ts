@@ -29,18 +29,33 @@ export interface ManifestAddresses {
   readonly publicUrl: string;
   /** Where the browser reaches it: its session is known only there, and GitHub allows any address. */
   readonly browserUrl: string;
+  /** The GitHub that it goes to is an Enterprise Server. */
+  readonly enterpriseServer: boolean;
 }
 
+/** Enterprise Server (up to 3.19 at least) knows no such events, and refuses a manifest that names them. */
+const NOT_ON_ENTERPRISE_SERVER: readonly string[] = ["sub_issues", "issue_dependencies"];
+
 /** The manifest, in the form that GitHub documents. */
-export function buildManifest(definition: AppDefinition, { name, publicUrl, browserUrl }: ManifestAddresses) {
+export function buildManifest(definition: AppDefinition, addresses: ManifestAddresses) {
+  const { name, publicUrl, browserUrl, enterpriseServer } = addresses;
   return {
     ...definition,
+    default_events: definition.default_events.filter(
+      (event) => !enterpriseServer || !NOT_ON_ENTERPRISE_SERVER.includes(event),
+    ),
     name,
     url: publicUrl,
     hook_attributes: { url: `${publicUrl}/api/github/webhooks`, active: true },
     redirect_url: `${browserUrl}/setup/callback`,
     setup_url: `${publicUrl}/setup/installed`,
   };
+}
+
+/** Whether a GitHub that people see there is an Enterprise Server; Enterprise Cloud is not. */
+export function isEnterpriseServer(webBase: string): boolean {
+  const { hostname } = new URL(webBase);
+  return hostname !== "github.com" && !hostname.endsWith(".ghe.com");
 }
 
 /** GitHub's longest name for an App. */

@@ -23,6 +23,7 @@ import type { Repository } from "../store/repositories.ts";
 import { askHuman, labelActs, loginOf, senderOf } from "./ask-actor.ts";
 import { type ClosingMerge, closingMerge } from "./closing-merge.ts";
 import type { Deps } from "./deps.ts";
+import { followTransfer } from "./follow-transfer.ts";
 import { holdSettings } from "./hold-settings.ts";
 import { carryOut, knownIssue, knownItem } from "./issue-transitions.ts";
 import { knownRepository } from "./known-repository.ts";
@@ -61,6 +62,7 @@ export async function applyIssueEvent(deps: Deps, seq: number, payload: Payload)
     await holdSettings(trx, repository);
     await lockItem(trx, repository.id, number);
     const stored = await lockIssue(trx, repository.id, number);
+    await followTransfer(trx, repository, payload);
     if (stored?.gone) return;
     const change = mergeIssue(stored?.issue ?? null, incoming, asked.delta);
     if (change.kind === "save") await saveIssue(trx, repository.id, change.issue);

@@ -22,6 +22,7 @@ import { askHuman, labelActs } from "./ask-actor.ts";
 import type { Deps } from "./deps.ts";
 import { holdSettings } from "./hold-settings.ts";
 import { carryOut, knownIssue, knownItem } from "./issue-transitions.ts";
+import { syncIssueLinks } from "./sync-issue-links.ts";
 
 /** Takes up an issue as it is listed. A pull request among them leaves its stub. Reading one twice changes nothing. */
 export async function takeIssue(
@@ -35,6 +36,7 @@ export async function takeIssue(
     await deps.db.transaction().execute((trx) => savePull(trx, repository.id, stub));
     return;
   }
+  await syncIssueLinks(deps, client, repository, raw).catch(nullIfDeleted);
   const incoming = issueSnapshot(raw);
   const plan = await askHistory(deps, client, repository, incoming).catch(nullIfDeleted);
   if (plan === null) return;

@@ -9,6 +9,7 @@ import { itemRef } from "../domain/record-key.ts";
 import { sameLabel } from "../domain/tags.ts";
 import type { Client } from "../github/connection.ts";
 import { failureOf, isAbsent } from "../github/failure.ts";
+import { readIssue } from "../github/link-reads.ts";
 import {
   type Listing,
   listComments,
@@ -18,7 +19,7 @@ import {
   readPull,
   readRepository,
 } from "../github/reads.ts";
-import { commentSnapshot, hostOf, issueOfComment, pullSnapshot } from "../github/snapshots.ts";
+import { commentSnapshot, hostOf, issueOfComment, issueSnapshot, pullSnapshot } from "../github/snapshots.ts";
 import {
   type BackfillCursor,
   finishBackfill,
@@ -27,7 +28,8 @@ import {
   takeBackfill,
 } from "../store/backfill.ts";
 import { isDataError } from "../store/failure.ts";
-import { findIssue, saveComment, saveLabel } from "../store/mirror.ts";
+import { findIssue, introduceIssue, saveComment, saveLabel } from "../store/mirror.ts";
+import { unmirroredBlockers } from "../store/native-links.ts";
 import { forgetReading } from "../store/pull-readings.ts";
 import { type PullSnapshot, pullsWithoutBranches } from "../store/pulls.ts";
 import { lockRecord } from "../store/records.ts";
@@ -147,6 +149,13 @@ async function step(
       const missed = await pullsWithoutBranches(deps.db, repository.id, cursor.after, 50);
       for (const number of missed) await readMissed(deps, client, repository, number);
       const last = missed.at(-1);
+      return last === undefined ? { ...START, phase: "blockers" } : { ...cursor, after: last };
+    }
+    case "blockers": {
+      // What closed before the App came is not listed; where something waits for it, its end must be known.
+      const unseen = await unmirroredBlockers(deps.db, repository.id, cursor.after, 50);
+      for (const number of unseen) await takeBlocker(deps, client, repository, number);
+      const last = unseen.at(-1);
       return last === undefined ? null : { ...cursor, after: last };
     }
   }
@@ -242,6 +251,17 @@ async function readMissed(deps: Deps, client: Client, repository: Repository, nu
   } catch (error) {
     if (!isAbsent(error)) throw error;
   }
+}
+
+async function takeBlocker(
+  deps: Deps,
+  client: Client,
+  repository: Repository,
+  number: number,
+): Promise<void> {
+  const issue = await readIssue(client, repository, number);
+  if (issue === null || issue.pull_request) return;
+  await deps.db.transaction().execute((trx) => introduceIssue(trx, repository.id, issueSnapshot(issue)));
 }
 
 /** What was missed of an item's own is read by itself: its reviews, its checks, whether it can be merged. */

@@ -8,6 +8,7 @@ import { claimComment, releasedComment } from "../domain/comments.ts";
 import { hasLabel, sameLabel } from "../domain/tags.ts";
 import type { Client } from "../github/connection.ts";
 import { barOf, failureOf, isAbsent } from "../github/failure.ts";
+import { addBlockedBy, addSubIssue } from "../github/link-writes.ts";
 import { hasOwnComment } from "../github/reads.ts";
 import { addLabel, closeIssue, createLabel, postComment, reopenIssue } from "../github/writes.ts";
 import { findItem } from "../store/items.ts";
@@ -103,6 +104,10 @@ async function perform(deps: Deps, client: Client, repository: Repository, row: 
       return closeIssue(client, repository, numberOf(row), effect.reason);
     case "reopen_issue":
       return reopenIssue(client, repository, numberOf(row));
+    case "add_sub_issue":
+      return addSubIssue(client, repository, numberOf(row), effect.subIssueId);
+    case "add_blocked_by":
+      return addBlockedBy(client, repository, numberOf(row), effect.blockerId);
     case "check_run":
       return keepClaimCheck(deps, client, repository, { pull: effect.pull, mayStand: row.attempts > 1 });
     case "comment":

@@ -39,6 +39,8 @@ function addressOf({ event, deliveryId, body }: IncomingDelivery) {
     if (event.startsWith("installation")) return `installation:${installation?.id ?? 0}`;
     if (issue) return `issue:${issue.number}`;
     if (pull_request) return `pull:${pull_request.number}`;
+    const near = nearEnd(event, read.data);
+    if (near) return `issue:${near.number}`;
     if (event === "push" || event === "check_suite") return event;
     return "repository";
   };
@@ -47,6 +49,16 @@ function addressOf({ event, deliveryId, body }: IncomingDelivery) {
     action: action == null ? null : cleanText(action),
     lane: lane(),
   };
+}
+
+/** Of a link between two issues: the one that is in the delivery's repository. */
+function nearEnd(event: string, payload: z.infer<typeof Envelope>): { number: number } | null | undefined {
+  const action = payload.action ?? "";
+  if (event === "sub_issues") {
+    return action.startsWith("sub_issue_") ? payload.parent_issue : payload.sub_issue;
+  }
+  if (event !== "issue_dependencies") return null;
+  return action.startsWith("blocked_by_") ? payload.blocked_issue : payload.blocking_issue;
 }
 
 function parse(body: string): Record<string, unknown> {

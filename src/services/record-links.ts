@@ -1,19 +1,10 @@
-/** Links as callers write them and as the store keeps them; edges that would starve an item are refused (protocol 5). */
+/** Links as callers write them and as the store keeps them. */
 
 import { Problem } from "../contract/problem.ts";
-import { judgeEdge } from "../domain/blockers.ts";
-import {
-  itemOfTarget,
-  itemTarget,
-  numberOfRef,
-  parseKey,
-  type RepositoryName,
-} from "../domain/record-key.ts";
-import type { Db, Trx } from "../store/database.ts";
-import { findBlocker } from "../store/item-facts.ts";
-import { blockingPath, lockEdges, type RecordLink } from "../store/records.ts";
+import { type LinkTarget, parseKey, type RepositoryName } from "../domain/record-key.ts";
+import type { Db } from "../store/database.ts";
+import type { RecordLink } from "../store/records.ts";
 import { findRepositoryById, findRepositoryByName, type Repository } from "../store/repositories.ts";
-import { type ClaimTarget, refOf } from "./claim.ts";
 
 /** Reads `{relation: [key]}`. A key that cannot be read is told by its field. */
 export async function readLinks(
@@ -30,7 +21,8 @@ export async function readLinks(
   return read;
 }
 
-async function readTarget(db: Db, home: Repository, key: string, field: string) {
+/** Reads one key. */
+export async function readTarget(db: Db, home: Repository, key: string, field: string): Promise<LinkTarget> {
   const parsed = parseKey(key, home);
   if (parsed.kind === "malformed") {
     const message = `"${key}" is no key; write repo/{owner}/{name}/mem/{topic}/{id}, mem/{topic}/{id} or file/{path}`;
@@ -39,6 +31,12 @@ async function readTarget(db: Db, home: Repository, key: string, field: string) 
   if (parsed.kind === "local") return { repositoryId: home.id, target: parsed.target };
   const other = await findRepositoryByName(db, parsed.owner, parsed.name);
   return other ? { repositoryId: other.id, target: parsed.target } : { repositoryId: 0, target: key };
+}
+
+/** Prints where a link points, under the present name of its repository. */
+export async function printTarget(db: Db, { repositoryId, target }: LinkTarget): Promise<string> {
+  const known = await findRepositoryById(db, repositoryId);
+  return known ? `repo/${known.owner}/${known.name}/${target}` : target;
 }
 
 /** Prints links as `{relation: [key]}`, under the present names of their repositories. */
@@ -55,32 +53,4 @@ export async function printLinks(db: Db, home: Repository, links: readonly Recor
     else printed.set(link.relation, [key]);
   }
   return Object.fromEntries(printed);
-}
-
-/** Refuses `blockedBy` edges of an item that could never be satisfied, or that would close a cycle. */
-export async function assertEdges(
-  trx: Trx,
-  target: ClaimTarget,
-  links: readonly RecordLink[],
-): Promise<void> {
-  const number = numberOfRef(target);
-  const edges = links.filter((link) => link.relation === "blockedBy");
-  if (number === null || edges.length === 0) return;
-  const { repositoryId } = refOf(target);
-  await lockEdges(trx);
-  const self = { repositoryId, target: itemTarget(number) };
-  for (const edge of edges) {
-    if (edge.repositoryId !== 0 && itemOfTarget(edge.target) === null) {
-      throw new Problem("edge_refused", `an item is blocked by items only; ${edge.target} is none`);
-    }
-    const blocker = await findBlocker(trx, repositoryId, edge);
-    const path = edge.repositoryId === 0 ? null : await blockingPath(trx, edge, self);
-    const cycle = path?.flatMap((step) => itemOfTarget(step) ?? []) ?? null;
-    const refusal = judgeEdge(number, blocker, cycle);
-    if (refusal?.code === "edge_refused") throw new Problem("edge_refused", refusal.detail);
-    if (refusal?.code === "cycle") {
-      const steps = refusal.cycle.map((step) => `#${step}`).join(" → ");
-      throw new Problem("cycle", `the items would wait for each other: ${steps}`);
-    }
-  }
 }

@@ -11,15 +11,15 @@ import {
   findRecord,
   type MemoryRecord,
   type RecordLink,
-  removeLinks,
   saveRecord,
 } from "../store/records.ts";
 import type { Caller } from "./caller.ts";
 import { type ClaimTarget, refOf } from "./claim.ts";
 import type { Deps } from "./deps.ts";
+import { assertEdges, removeEdges } from "./edges.ts";
 import { fencedWrite, passFence } from "./fenced-write.ts";
 import { recordAnswer } from "./recall.ts";
-import { assertEdges, readLinks } from "./record-links.ts";
+import { readLinks } from "./record-links.ts";
 import { repositoryForWriting } from "./repository-by-name.ts";
 
 /** A record by its name. Its repository may not be known yet: the first write makes it. */
@@ -174,6 +174,6 @@ async function apply(
     tags: [...new Set([...kept, ...change.addTags])],
     expiresAt: expiresAt === null ? null : new Date(expiresAt),
   });
-  await removeLinks(trx, ref, change.removeLinks);
+  await removeEdges(trx, ref, change.removeLinks);
   await addLinks(trx, ref, change.addLinks);
 }

@@ -12,7 +12,8 @@ export interface BackfillCursor {
     | "comments"
     | "comments_by_age"
     | "pulls"
-    | "missed_pulls";
+    | "missed_pulls"
+    | "blockers";
   /** The time of change of the last row seen. */
   readonly since: string | null;
   readonly page: number;

@@ -21,23 +21,17 @@ export async function findBlocker(
 ): Promise<Blocker> {
   const { rows } = await sql<Omit<BlockerRow, "repositoryId" | "target">>`
     select b.number is not null as "isItem", b.state, br.tags, bs.state = 'open' and bs.gone is null as "issueOpen",
-      coalesce(bs.gone, bs.state_reason) as "issueReason", b.ruling_owner as "rulingOwner", b.question
-    from issue bs
+      coalesce(bs.gone, bs.state_reason) as "issueReason", b.ruling_owner as "rulingOwner", b.question,
+      f.owner || '/' || f.name as repository, f.installed
+    from (select ${edge.repositoryId}::bigint as repository_id, ${itemOfTarget(edge.target) ?? 0}::int as number) l
+    left join repository f on f.id = l.repository_id
+    left join issue bs on bs.repository_id = l.repository_id and bs.number = l.number
     left join item b on b.repository_id = bs.repository_id and b.number = bs.number
     left join record br on br.repository_id = bs.repository_id and br.topic = 'backlog' and br.id = 'issue-' || bs.number
-    where bs.repository_id = ${edge.repositoryId} and bs.number = ${itemOfTarget(edge.target) ?? 0}`.execute(
-    db,
-  );
-  const absent = {
-    isItem: false,
-    state: null,
-    tags: null,
-    issueOpen: null,
-    issueReason: null,
-    rulingOwner: null,
-    question: null,
-  };
-  return toBlocker({ ...(rows[0] ?? absent), ...edge }, home);
+    limit 1`.execute(db);
+  const [row] = rows;
+  if (row === undefined) throw new Error("a query of one row answered none");
+  return toBlocker({ ...row, ...edge }, home);
 }
 
 export interface ItemPage {
@@ -129,14 +123,25 @@ async function read(
       (select coalesce(jsonb_agg(jsonb_build_object('repositoryId', l.target_repository_id, 'target', l.target,
            'isItem', b.number is not null, 'state', b.state, 'tags', br.tags,
            'issueOpen', bs.state = 'open' and bs.gone is null, 'issueReason', coalesce(bs.gone, bs.state_reason),
-           'rulingOwner', b.ruling_owner, 'question', b.question) order by l.created_at, l.target), '[]')
+           'rulingOwner', b.ruling_owner, 'question', b.question, 'repository', f.owner || '/' || f.name,
+           'installed', f.installed) order by l.created_at, l.target), '[]')
          from record_link l
+         left join repository f on f.id = l.target_repository_id
          left join record br on br.repository_id = l.target_repository_id and br.topic = 'backlog'
            and br.id = 'issue-' || l.target_number
          left join issue bs on bs.repository_id = l.target_repository_id and bs.number = l.target_number
          left join item b on b.repository_id = bs.repository_id and b.number = bs.number
          where l.repository_id = i.repository_id and l.topic = 'backlog' and l.id = r.id
            and l.relation = 'blockedBy') as blockers,
+      -- Where a member is complete, the circle is open at that place.
+      (select coalesce(jsonb_agg(jsonb_build_object('relation', y.relation, 'since', y.since, 'members', (
+           select jsonb_agg(jsonb_build_object('repositoryId', m.repository_id, 'number', m.number,
+               'repository', f.owner || '/' || f.name) order by m.place)
+             from cycle_member m left join repository f on f.id = m.repository_id
+             where m.cycle = y.cycle)) order by y.since, y.cycle), '[]')
+         from cycle_member y where y.repository_id = i.repository_id and y.number = i.number
+           and (y.relation <> 'blockedBy' or not exists (select 1 from cycle_member d where d.cycle = y.cycle
+             and blocker_satisfied(d.repository_id, 'mem/backlog/issue-' || d.number)))) as cycles,
       (select coalesce(jsonb_agg(jsonb_build_object('code', n.code, 'value', n.value, 'detail', n.detail,
            'since', n.since) order by n.since), '[]')
          from incident n where n.repository_id = i.repository_id and n.number = i.number) as incidents,

@@ -2,7 +2,8 @@
 
 import { type AttemptFacts, type Attempts, countAttempts } from "../domain/attempts.ts";
 import { type Blocker, type BlockerFacts, blockerStatus } from "../domain/blockers.ts";
-import { type Defect, type DefectCode, defectsOf } from "../domain/defects.ts";
+import { startingAt } from "../domain/cycles.ts";
+import { type Cycle, type Defect, type DefectCode, defectsOf } from "../domain/defects.ts";
 import type { ItemState } from "../domain/item-state.ts";
 import { itemOfTarget } from "../domain/record-key.ts";
 import type { ItemReview } from "../domain/review.ts";
@@ -56,6 +57,7 @@ export interface ItemViewRow {
   unposted: number[];
   links: { relation: string; repositoryId: number; target: string }[];
   blockers: BlockerRow[];
+  cycles: CycleRow[];
   incidents: { code: DefectCode; value: string; detail: string; since: string }[];
   active_at: Date | null;
   own_threshold: number | null;
@@ -83,6 +85,16 @@ export interface BlockerRow {
   issueReason: string | null;
   rulingOwner: string | null;
   question: string | null;
+  /** `owner/name` of the blocker's repository, where it is known, and whether the App is there. */
+  repository: string | null;
+  installed: boolean | null;
+}
+
+export interface CycleRow {
+  relation: "blockedBy" | "partOf";
+  since: string;
+  /** In order. */
+  members: { repositoryId: number; repository: string | null; number: number }[];
 }
 
 /** A promise to GitHub that is this old and still unkept is a defect, not a delay. */
@@ -120,6 +132,7 @@ export function toView(row: ItemViewRow, repositoryId: number, settings: Limits)
     item: facts,
     reading: attempts.reading,
     relations: [...new Set(row.links.map((link) => link.relation))],
+    cycles: row.cycles.map((cycle) => toCycle(cycle, repositoryId, row.number)),
     since: row.updated_at,
     stateAt: row.state_at,
     settledBefore: new Date(row.now.getTime() - SETTLE_SECONDS * 1000),
@@ -163,13 +176,29 @@ function toClaim(row: ItemViewRow): ItemFacts["claim"] {
 
 export function toBlocker(row: BlockerRow, repositoryId: number): Blocker {
   const number = itemOfTarget(row.target);
+  const isHere = row.repositoryId === repositoryId;
+  const status = blockerStatus(toBlockerFacts(row, number));
+  // Of a repository that the App left nobody hears any more; what was completed before stays so.
+  const isUnheard = !isHere && !row.installed && status !== "satisfied";
   return {
-    number: row.repositoryId === repositoryId ? number : null,
-    target: row.target,
-    status: blockerStatus(toBlockerFacts(row, number)),
+    number: isHere ? number : null,
+    target: isHere || row.repository === null ? row.target : `repo/${row.repository}/${row.target}`,
+    status: isUnheard ? "unknown" : status,
     rulingOwner: row.rulingOwner,
     question: row.question,
   };
+}
+
+function toCycle({ relation, since, members }: CycleRow, repositoryId: number, number: number): Cycle {
+  const first = members.findIndex(
+    (member) => member.repositoryId === repositoryId && member.number === number,
+  );
+  const names = startingAt(members, Math.max(first, 0)).map((member) =>
+    member.repositoryId === repositoryId
+      ? `#${member.number}`
+      : `${member.repository ?? member.repositoryId}#${member.number}`,
+  );
+  return { relation, members: names, since: new Date(since) };
 }
 
 function toBlockerFacts(row: BlockerRow, number: number | null): BlockerFacts {

@@ -62,7 +62,25 @@ export async function lockIssue(
 }
 
 export async function saveIssue(trx: Trx, repositoryId: number, issue: IssueSnapshot): Promise<void> {
-  const facts = {
+  const facts = issueFacts(issue);
+  await trx
+    .insertInto("issue")
+    .values({ repository_id: repositoryId, number: issue.number, ...facts, gone: null })
+    .onConflict((conflict) => conflict.columns(["repository_id", "number"]).doUpdateSet(facts))
+    .execute();
+}
+
+/** Takes up an issue that something else named, unless the mirror has it: its own events know better. */
+export async function introduceIssue(trx: Trx, repositoryId: number, issue: IssueSnapshot): Promise<void> {
+  await trx
+    .insertInto("issue")
+    .values({ repository_id: repositoryId, number: issue.number, ...issueFacts(issue), gone: null })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+function issueFacts(issue: IssueSnapshot) {
+  return {
     id: issue.id,
     node_id: issue.nodeId,
     title: issue.title,
@@ -83,11 +101,6 @@ export async function saveIssue(trx: Trx, repositoryId: number, issue: IssueSnap
     updated_at: issue.updatedAt,
     closed_at: issue.closedAt,
   };
-  await trx
-    .insertInto("issue")
-    .values({ repository_id: repositoryId, number: issue.number, ...facts, gone: null })
-    .onConflict((conflict) => conflict.columns(["repository_id", "number"]).doUpdateSet(facts))
-    .execute();
 }
 
 /** Leaves a tombstone: the number is never reused, and nothing that comes late brings the issue back. */

@@ -40,6 +40,9 @@ export type Effect =
   | { readonly kind: "add_label"; readonly label: string }
   | { readonly kind: "close_issue"; readonly reason: "completed" | "not_planned" }
   | { readonly kind: "reopen_issue" }
+  /** Of the promise's issue; the other is named by GitHub's id, not by its number. */
+  | { readonly kind: "add_sub_issue"; readonly subIssueId: number }
+  | { readonly kind: "add_blocked_by"; readonly blockerId: number }
   /** Promised by triggers (migrations/0009); what it says is decided when it is written. */
   | { readonly kind: "check_run"; readonly pull: number }
   | {
@@ -60,6 +63,11 @@ export interface Promised {
 export const claimPromise = (fence: number): string => `claim:${fence}`;
 export const labelPromise = (number: number, label: string): string =>
   `label:${number}:${label.toLowerCase()}`;
+
+export const subIssuePromise = (parent: number, subIssueId: number): string =>
+  `sub_issue:${parent}:${subIssueId}`;
+export const blockedByPromise = (blocked: number, blockerId: number): string =>
+  `blocked_by:${blocked}:${blockerId}`;
 
 /** Promises an effect, to be had after this transaction commits. */
 export async function promise(trx: Trx, promised: Promised): Promise<void> {

@@ -125,12 +125,17 @@ export async function lapseRecord(trx: Trx, ref: RecordRef, seconds: number): Pr
     .execute();
 }
 
+/** Adds our edges; one that GitHub has already is then had by both. */
 export async function addLinks(trx: Trx, ref: RecordRef, links: readonly RecordLink[]): Promise<void> {
   if (links.length === 0) return;
+  // A key in two spellings is one edge, and one statement inserts a row once.
+  const distinct = new Map(
+    links.map((link) => [`${link.relation} ${link.repositoryId} ${link.target}`, link]),
+  );
   await trx
     .insertInto("record_link")
     .values(
-      links.map((link) => ({
+      [...distinct.values()].map((link) => ({
         repository_id: ref.repositoryId,
         topic: ref.topic,
         id: ref.id,
@@ -139,71 +144,25 @@ export async function addLinks(trx: Trx, ref: RecordRef, links: readonly RecordL
         target: link.target,
       })),
     )
-    .onConflict((conflict) => conflict.doNothing())
+    .onConflict((conflict) =>
+      conflict
+        .columns(["repository_id", "topic", "id", "relation", "target_repository_id", "target"])
+        .doUpdateSet({ own: true })
+        .where("record_link.own", "=", false),
+    )
     .execute();
 }
 
+/** Removes our edges. One that GitHub has too stays: only a person takes that away, on the issue. */
 export async function removeLinks(trx: Trx, ref: RecordRef, links: readonly RecordLink[]): Promise<void> {
-  for (const link of links) {
-    await trx
-      .deleteFrom("record_link")
-      .where("repository_id", "=", ref.repositoryId)
-      .where("topic", "=", ref.topic)
-      .where("id", "=", ref.id)
-      .where("relation", "=", link.relation)
-      .where("target_repository_id", "=", link.repositoryId)
-      .where("target", "=", link.target)
-      .execute();
+  for (const { relation, repositoryId, target } of links) {
+    await sql`
+      with native as (
+        update record_link set own = false
+        where repository_id = ${ref.repositoryId} and topic = ${ref.topic} and id = ${ref.id} and relation = ${relation}
+          and target_repository_id = ${repositoryId} and target = ${target} and native)
+      delete from record_link
+      where repository_id = ${ref.repositoryId} and topic = ${ref.topic} and id = ${ref.id} and relation = ${relation}
+        and target_repository_id = ${repositoryId} and target = ${target} and not native`.execute(trx);
   }
-}
-
-type Node = Omit<RecordLink, "relation">;
-
-/**
- * The shortest chain of `blockedBy` edges that leads from one item to another, both ends included, or null.
- * Edges into other repositories are followed too. Searched level by level, so that each item is visited once:
- * a recursive query that carries its path would visit every way through a layered graph.
- */
-export async function blockingPath(trx: Trx, from: Node, to: Node): Promise<string[] | null> {
-  const nameOf = ({ repositoryId, target }: Node) => `${repositoryId}/${target}`;
-  /** Each node seen, with the one it was reached from. */
-  const cameFrom = new Map<string, Node | null>([[nameOf(from), null]]);
-  let level: readonly Node[] = [from];
-  while (level.length > 0 && !cameFrom.has(nameOf(to))) {
-    const next: Node[] = [];
-    for (const { source, ...node } of await blockersOf(trx, level)) {
-      if (cameFrom.has(nameOf(node))) continue;
-      cameFrom.set(nameOf(node), source);
-      next.push(node);
-    }
-    level = next;
-  }
-  if (!cameFrom.has(nameOf(to))) return null;
-  const path: string[] = [];
-  for (let node: Node | null = to; node !== null; node = cameFrom.get(nameOf(node)) ?? null) {
-    path.unshift(node.target);
-  }
-  return path;
-}
-
-/** What these records are blocked by, each with the record that says so. */
-async function blockersOf(trx: Trx, nodes: readonly Node[]): Promise<(Node & { source: Node })[]> {
-  const { rows } = await sql<{ from_id: number; from: string; to_id: number; to: string }>`
-    select n.repository_id as from_id, n.target as "from", l.target_repository_id as to_id, l.target as "to"
-    from unnest(${nodes.map((node) => node.repositoryId)}::bigint[], ${nodes.map((node) => node.target)}::text[])
-      as n (repository_id, target)
-    join record_link l on l.repository_id = n.repository_id and l.topic = split_part(n.target, '/', 2)
-      and l.id = split_part(n.target, '/', 3) and l.relation = 'blockedBy'
-    where n.target like 'mem/%'
-    order by l.created_at, l.target`.execute(trx);
-  return rows.map((row) => ({
-    repositoryId: row.to_id,
-    target: row.to,
-    source: { repositoryId: row.from_id, target: row.from },
-  }));
-}
-
-/** Edges are authored one at a time, so that two halves of a cycle cannot slip in together, of two repositories even. */
-export async function lockEdges(trx: Trx): Promise<void> {
-  await sql`select pg_advisory_xact_lock(hashtextextended('edges', 7203))`.execute(trx);
 }

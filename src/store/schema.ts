@@ -1,6 +1,7 @@
 /** The tables of `migrations/`, as Kysely sees them. Only the store knows these shapes. */
 
 import type { ColumnType, Generated, JSONColumnType } from "kysely";
+import type { LinkTables } from "./link-schema.ts";
 import type { MirrorTables } from "./mirror-schema.ts";
 
 type Timestamp = ColumnType<Date, Date | string, Date | string>;
@@ -77,18 +78,6 @@ export interface RecordTable {
   expires_at: Timestamp | null;
   created_at: Defaulted<Date>;
   updated_at: Defaulted<Date>;
-}
-
-export interface RecordLinkTable {
-  repository_id: number;
-  topic: string;
-  id: string;
-  relation: string;
-  target_repository_id: number;
-  target: string;
-  created_at: Defaulted<Date>;
-  number: ColumnType<number | null, never, never>;
-  target_number: ColumnType<number | null, never, never>;
 }
 
 export interface ItemTable {
@@ -281,7 +270,7 @@ export interface KeptAnswerTable {
   kept_until: Timestamp;
 }
 
-export interface Tables extends MirrorTables {
+export interface Tables extends MirrorTables, LinkTables {
   replica: ReplicaTable;
   claim_waiter: ClaimWaiterTable;
   installation: InstallationTable;
@@ -289,7 +278,6 @@ export interface Tables extends MirrorTables {
   configuration: ConfigurationTable;
   inbox: InboxTable;
   record: RecordTable;
-  record_link: RecordLinkTable;
   item: ItemTable;
   incident: IncidentTable;
   claim: ClaimTable;

@@ -10,6 +10,7 @@ const facts = (
   item: item(over),
   reading: "consistent",
   relations: [],
+  cycles: [],
   since: at(-60),
   settledBefore: at(-300),
   stateAt: null,

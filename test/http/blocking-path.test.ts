@@ -2,7 +2,7 @@
 
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { blockingPath } from "../../src/store/records.ts";
+import { edgePath } from "../../src/store/edges.ts";
 import { type TestDatabase, testDatabase } from "../harness/test-database.ts";
 
 const REPOSITORY = 10;
@@ -31,11 +31,13 @@ async function edges(pairs: readonly (readonly [number, number])[], repository =
 const path = (from: number, to: number, repository = REPOSITORY) =>
   database.db.transaction().execute(async (trx) => {
     await sql`set local statement_timeout = '5s'`.execute(trx);
-    return blockingPath(
+    const way = await edgePath(
       trx,
+      "blockedBy",
       { repositoryId: repository, target: target(from) },
       { repositoryId: repository, target: target(to) },
     );
+    return way?.map((step) => step.target) ?? null;
   });
 
 describe("the search for a cycle", () => {
@@ -93,11 +95,16 @@ describe("the search for a cycle", () => {
       })
       .execute();
     await edges([[1, 2]], 13);
-    const found = await database.db
-      .transaction()
-      .execute((trx) =>
-        blockingPath(trx, { repositoryId: 12, target: target(1) }, { repositoryId: 13, target: target(2) }),
-      );
-    expect(found).toEqual([target(1), target(1), target(2)]);
+    const found = await edgePath(
+      database.db,
+      "blockedBy",
+      { repositoryId: 12, target: target(1) },
+      { repositoryId: 13, target: target(2) },
+    );
+    expect(found).toEqual([
+      { repositoryId: 12, target: target(1) },
+      { repositoryId: 13, target: target(1) },
+      { repositoryId: 13, target: target(2) },
+    ]);
   });
 });

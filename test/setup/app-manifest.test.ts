@@ -6,6 +6,7 @@ import { webBaseOf } from "../../src/github/manifest.ts";
 import {
   buildManifest,
   checkPublicUrl,
+  isEnterpriseServer,
   isLocalAddress,
   loadAppDefinition,
   registrationUrl,
@@ -43,6 +44,7 @@ it("the manifest has the addresses of this deployment", async () => {
     name: "Leasehold acme",
     publicUrl: "https://leasehold.example.com",
     browserUrl: "http://127.0.0.1:3000",
+    enterpriseServer: false,
   });
   expect(manifest).toEqual({
     name: "Leasehold acme",
@@ -55,6 +57,21 @@ it("the manifest has the addresses of this deployment", async () => {
     default_permissions: definition.default_permissions,
     default_events: definition.default_events,
   });
+});
+
+it("row 77: a manifest for Enterprise Server names no event that it does not know", async () => {
+  const definition = await loadAppDefinition();
+  const addresses = {
+    name: "Leasehold",
+    publicUrl: "https://l.example.com",
+    browserUrl: "https://l.example.com",
+  };
+  const manifest = buildManifest(definition, { ...addresses, enterpriseServer: true });
+  const missing = definition.default_events.filter((event) => !manifest.default_events.includes(event));
+  expect(missing.sort()).toEqual(["issue_dependencies", "sub_issues"]);
+  expect(
+    ["https://github.com", "https://octocorp.ghe.com", "https://ghe.example.com"].map(isEnterpriseServer),
+  ).toEqual([false, false, true]);
 });
 
 it("a suggested name is never longer than GitHub allows", () => {

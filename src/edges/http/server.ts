@@ -18,6 +18,7 @@ import { answerError, answerNotFound } from "./errors.ts";
 import { finishingRoutes } from "./finishing-routes.ts";
 import { healthRoutes } from "./health-routes.ts";
 import { itemRoutes } from "./item-routes.ts";
+import { linkRoutes } from "./link-routes.ts";
 import { memoryRoutes } from "./memory-routes.ts";
 import { repoRoutes } from "./repo-routes.ts";
 import { setupRoutes } from "./setup-routes.ts";
@@ -85,6 +86,7 @@ export async function createServer(deps: Deps, options: ServerOptions): Promise<
     const routes = scope.withTypeProvider<ZodTypeProvider>();
     repoRoutes(routes, deps);
     itemRoutes(routes, deps);
+    linkRoutes(routes, deps);
     claimRoutes(routes, deps);
     finishingRoutes(routes, deps);
     memoryRoutes(routes, deps);

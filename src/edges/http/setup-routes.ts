@@ -10,6 +10,7 @@ import { Problem } from "../../contract/problem.ts";
 import {
   buildManifest,
   checkPublicUrl,
+  isEnterpriseServer,
   isLocalAddress,
   loadAppDefinition,
   registrationUrl,
@@ -163,7 +164,12 @@ export function setupRoutes(
     return handOffPage({
       action: registrationUrl(webBase, organization, session.newState()),
       webBase,
-      manifest: buildManifest(definition, { name, publicUrl: publicUrl.url, browserUrl }),
+      manifest: buildManifest(definition, {
+        name,
+        publicUrl: publicUrl.url,
+        browserUrl,
+        enterpriseServer: isEnterpriseServer(webBase),
+      }),
       owner: organization,
       isLocal: isUnreachable(publicUrl.url, webBase),
       isPlain: publicUrl.url.startsWith("http:"),

@@ -13,9 +13,11 @@ import {
   PushPayload,
   RepositoryPayload,
 } from "../../contract/github-payloads.ts";
+import { IssueDependenciesPayload, SubIssuesPayload } from "../../contract/link-payloads.ts";
 import { cleanJson } from "../../domain/clean-text.ts";
 import { applyComment } from "../../services/apply-comment.ts";
 import { applyIssueEvent } from "../../services/apply-issue-event.ts";
+import { applyDependencies, applySubIssues } from "../../services/apply-link-event.ts";
 import { applyPullRequest } from "../../services/apply-pull.ts";
 import { applyPush } from "../../services/apply-push.ts";
 import {
@@ -35,6 +37,10 @@ const seqOf = (context: { id: string }): number => Number(context.id);
 export function registerHandlers(probot: Probot, deps: Deps): void {
   probot.on("issues", (c) => applyIssueEvent(deps, seqOf(c), IssuesPayload.parse(c.payload)));
   probot.on("issue_comment", (c) => applyComment(deps, seqOf(c), IssueCommentPayload.parse(c.payload)));
+  probot.on("sub_issues", (c) => applySubIssues(deps, seqOf(c), SubIssuesPayload.parse(c.payload)));
+  probot.on("issue_dependencies", (c) =>
+    applyDependencies(deps, seqOf(c), IssueDependenciesPayload.parse(c.payload)),
+  );
   probot.on("pull_request", (c) => applyPullRequest(deps, seqOf(c), PullRequestPayload.parse(c.payload)));
   probot.on("pull_request_review", (c) =>
     applyReview(deps, seqOf(c), PullRequestReviewPayload.parse(c.payload)),
