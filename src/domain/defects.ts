@@ -1,5 +1,6 @@
 /** Defects: reported with the item and the offending value, never absorbed (protocol 6). */
 
+import { type Anchor, driftText, pathOf } from "./anchors.ts";
 import type { AttemptReading } from "./attempts.ts";
 import { isTerminalTag } from "./item-state.ts";
 import { ITEM_TAG, isPhase, isPriority, MANDATORY_PREFIXES, tagValues } from "./tags.ts";
@@ -13,6 +14,7 @@ export type DefectCode =
   | "dangling_blocker"
   | "stalled_blocker"
   | "dependency_cycle"
+  | "stale_anchor"
   | "claimed_but_unmarked"
   | "marker_without_grant"
   | "wrong_base"
@@ -35,6 +37,8 @@ export interface DefectFacts {
   readonly item: ItemFacts;
   readonly reading: AttemptReading;
   readonly relations: readonly string[];
+  /** Its anchors that are another now. */
+  readonly drifted: readonly Anchor[];
   /** When the facts last changed, as far as is known. */
   readonly since: Date;
   /** The oldest time at which a wait for GitHub to catch up is a defect. */
@@ -73,6 +77,7 @@ export function defectsOf(facts: DefectFacts): Defect[] {
       report("stalled_blocker", name, `blocked by ${name}, which is parked or cancelled${question}`);
     }
   }
+  found.push(...staleAnchor(item, facts));
   for (const relation of facts.relations) {
     if (!RELATIONS.includes(relation)) {
       report(
@@ -111,6 +116,22 @@ export function defectsOf(facts: DefectFacts): Defect[] {
     );
   }
   return found;
+}
+
+/** Of an item that is done nobody asks: its own merge changed what it was anchored to. */
+function staleAnchor(item: ItemFacts, { drifted, since }: DefectFacts): Defect[] {
+  const isOver = item.state === "complete" || item.state === "cancelled";
+  if (drifted.length === 0 || isOver) return [];
+  const times = drifted.flatMap(({ driftedAt }) => (driftedAt === null ? [] : [driftedAt.getTime()]));
+  return [
+    {
+      code: "stale_anchor",
+      number: item.number,
+      value: drifted.map(pathOf).join(", "),
+      detail: driftText(drifted),
+      since: times.length === 0 ? since : new Date(Math.min(...times)),
+    },
+  ];
 }
 
 function tagDefects(

@@ -5,6 +5,7 @@ import { judgeEdge } from "../domain/blockers.ts";
 import {
   itemOfTarget,
   itemTarget,
+  type LinkTarget,
   numberOfRef,
   parseKey,
   type RepositoryName,
@@ -55,6 +56,16 @@ export async function printLinks(db: Db, home: Repository, links: readonly Recor
     else printed.set(link.relation, [key]);
   }
   return Object.fromEntries(printed);
+}
+
+/** Prints the keys of files. */
+export async function printAnchors(
+  db: Db,
+  home: Repository,
+  anchors: readonly LinkTarget[],
+): Promise<string[]> {
+  const links = anchors.map(({ repositoryId, target }) => ({ relation: "anchoredTo", repositoryId, target }));
+  return (await printLinks(db, home, links)).anchoredTo ?? [];
 }
 
 /** Refuses `blockedBy` edges of an item that could never be satisfied, or that would close a cycle. */

@@ -129,6 +129,10 @@ async function read(
          left join item b on b.repository_id = bs.repository_id and b.number = bs.number
          where l.repository_id = i.repository_id and l.topic = 'backlog' and l.id = r.id
            and l.relation = 'blockedBy') as blockers,
+      (select coalesce(jsonb_agg(jsonb_build_object('repositoryId', a.target_repository_id, 'target', a.target,
+           'branch', a.branch, 'captured', a.captured, 'current', a.current, 'driftedAt', a.drifted_at)
+           order by a.target_repository_id, a.target), '[]')
+         from anchor a where a.repository_id = i.repository_id and a.topic = 'backlog' and a.id = r.id) as anchors,
       (select coalesce(jsonb_agg(jsonb_build_object('code', n.code, 'value', n.value, 'detail', n.detail,
            'since', n.since) order by n.since), '[]')
          from incident n where n.repository_id = i.repository_id and n.number = i.number) as incidents,
