@@ -1,6 +1,6 @@
 /** Defects: reported with the item and the offending value, never absorbed (protocol 6). */
 
-import { type Anchor, driftText, pathOf } from "./anchors.ts";
+import { type Anchor, driftText, driftValue } from "./anchors.ts";
 import type { AttemptReading } from "./attempts.ts";
 import { isTerminalTag } from "./item-state.ts";
 import { ITEM_TAG, isPhase, isPriority, MANDATORY_PREFIXES, tagValues } from "./tags.ts";
@@ -127,7 +127,7 @@ function staleAnchor(item: ItemFacts, { drifted, since }: DefectFacts): Defect[]
     {
       code: "stale_anchor",
       number: item.number,
-      value: drifted.map(pathOf).join(", "),
+      value: driftValue(drifted),
       detail: driftText(drifted),
       since: times.length === 0 ? since : new Date(Math.min(...times)),
     },
