@@ -27,7 +27,7 @@ import {
 import type { Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 import { defectBody, itemBody, reasonBody } from "./item-body.ts";
-import { readyBelow } from "./ready-below.ts";
+import { readyAnswer, readyBelow } from "./ready-below.ts";
 
 /** Counts are exact up to here, which then means "or more" (api.md). */
 export const MOST = 10_000;
@@ -36,6 +36,11 @@ export async function ready(deps: Deps, repository: Repository, query: ReadyQuer
   if (query.epic !== undefined) return readyBelow(deps, repository, query.epic, query);
   const { db } = deps;
   const { limit } = query;
+  // What says nothing of its files is then in the way of everything: no index tells which that are.
+  if (repository.settings.requireAnchors) {
+    const page = await openItems(db, repository.id, repository.settings);
+    return readyAnswer(deps, repository, page, query);
+  }
   const where = { repositoryId: repository.id, region: query.region ?? null };
   const { poisonThreshold, quarantineSeconds } = repository.settings;
   const least = await leastThreshold(db, repository.id, poisonThreshold);
@@ -132,14 +137,16 @@ async function meetings(
   repository: Repository,
   where: { repositoryId: number; region: string | null },
 ): Promise<{ number: number; with: number[] }[]> {
-  const { quarantineSeconds } = repository.settings;
-  const inFlight = await radiiInFlight(deps.db, repository.id, quarantineSeconds);
+  const { settings } = repository;
+  const inFlight = await radiiInFlight(deps.db, repository.id, settings);
   if (inFlight.length === 0) return [];
   const underWay = new RadiusIndex(inFlight);
   // Work that lies in a pull request is not held up by other work that does.
   const atWork = new RadiusIndex(inFlight.filter((item) => item.atWork));
   const near = await nearAnchors(deps.db, where, reachOf(inFlight.map(({ radius }) => radius)));
-  const radii = new Map((await radiiOf(deps.db, repository.id, near)).map((item) => [item.number, item]));
+  const radii = new Map(
+    (await radiiOf(deps.db, repository.id, near, settings)).map((item) => [item.number, item]),
+  );
   return near.flatMap((number) => {
     const item = radii.get(number);
     const meets = item ? (item.hasPull ? atWork : underWay).meets(item) : [];

@@ -151,7 +151,9 @@ export async function nearAnchors(
   reach: { readonly at: readonly string[]; readonly below: readonly string[] },
 ): Promise<number[]> {
   const { repositoryId } = where;
-  const at = reach.at.flatMap((path) => [`file/${path}`, `file/${path}/`]);
+  const at = reach.at
+    .map((path) => (path === "" ? "." : path))
+    .flatMap((path) => [`file/${path}`, `file/${path}/`]);
   const below = reach.below.map((path) => (path === "" ? "file/" : `file/${path}/`));
   const { rows } = await sql<{ number: number }>`
     with near as (
