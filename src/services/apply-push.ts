@@ -6,6 +6,7 @@ import type { PushPayload } from "../contract/github-payloads.ts";
 import { itemOfBranch } from "../domain/branch-names.ts";
 import { touchesFile } from "../domain/configuration-push.ts";
 import type { Trx } from "../store/database.ts";
+import { integrationItemsAt } from "../store/groupings.ts";
 import { addChangedPaths, itemsAtBranch } from "../store/handover.ts";
 import { lockItems } from "../store/item-lock.ts";
 import { findItem, markActive } from "../store/items.ts";
@@ -47,6 +48,9 @@ export async function applyPush(deps: Deps, seq: number, payload: Payload): Prom
       branch === repository.defaultBranch ? [] : await itemsAtBranch(trx, repository.id, branch);
     const items = new Set(recorded);
     if (named) items.add(named.number);
+    // An epic's branch is where its integration item is worked on; what others merged there is not its doing.
+    for (const number of await integrationItemsAt(trx, repository.id, branch))
+      await markActive(trx, repository.id, number);
     for (const number of items) {
       if (!(await findItem(trx, repository.id, number))) continue;
       await markActive(trx, repository.id, number);

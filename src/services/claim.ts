@@ -6,6 +6,7 @@ import { clampLease } from "../domain/lease.ts";
 import { numberOfRef, type RecordRef, recordKey } from "../domain/record-key.ts";
 import { tagValue } from "../domain/tags.ts";
 import { releaseMarker } from "../store/claim-line.ts";
+import { branchOfIntegrated } from "../store/groupings.ts";
 import type { Repository } from "../store/repositories.ts";
 import { type ClaimCall, type ClaimGrantedRow, type ClaimRow, takeClaim } from "../store/take-claim.ts";
 import type { Caller } from "./caller.ts";
@@ -191,10 +192,13 @@ async function itemPart(
 ) {
   const type = tagValue(tags ?? [], "type:") ?? repository.settings.defaults.type;
   const baseBranch = tagValue(tags ?? [], "baseBranch:");
+  const isIntegration = tagValue(tags ?? [], "phase:") === "integration";
+  // Only an integration item costs a second look.
+  const integrated = isIntegration ? await branchOfIntegrated(deps.db, repository.id, number) : null;
   return {
     number,
     baseBranch,
-    workingBranch: workingBranch({ number, type, epicBranch: baseBranch }),
+    workingBranch: integrated ?? workingBranch({ number, type, epicBranch: baseBranch }),
     // Who takes what nobody had has nothing to read up on: the common grant is one call to the database.
     resume: previous === null && !ownPull ? null : await resumePack(deps.db, repository, number),
     url,
