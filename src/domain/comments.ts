@@ -99,6 +99,18 @@ export const cancelledComment = (number: number, owner: string, why: string | nu
 export const reopenedComment = (owner: string, why: string | null): string =>
   `Reopened by \`${owner}\`; the item is in the backlog again.${quoted(why)}`;
 
+/** How a grouping hangs together: on its epic. The diagram's text is safe already (`domain/dag.ts`). */
+export const diagramComment = (
+  epic: number,
+  items: number,
+  shape: { readonly mermaid: string; readonly criticalPath: number; readonly width: number },
+): string =>
+  fitComment(
+    `<!-- leasehold: diagram item=${itemId(epic)} -->`,
+    `\`\`\`mermaid\n${shape.mermaid}\n\`\`\`\n\n` +
+      `${items} items. Critical path: ${shape.criticalPath}, one after the other. Width: ${shape.width}, at once at most.`,
+  );
+
 export interface ParkNews extends Outcome {
   readonly reason: string;
   readonly note: string | null;

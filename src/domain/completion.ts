@@ -25,12 +25,13 @@ export type MergeVerdict = "complete" | "wrong_base" | "nothing";
 
 /**
  * A merge completes an item only if it went into the item's base branch. An item whose base is missing or
- * doubled is never guessed: that merge counts as one into the wrong base.
+ * doubled is never guessed: that merge counts as one into the wrong base. No merge says anything of a grouping:
+ * it completes with its integration item (protocol 7).
  */
 export function judgeMerge(
   pull: Pick<MergedPull, "baseRef">,
-  item: { state: ItemState; baseBranch: string | null },
+  item: { state: ItemState; baseBranch: string | null; isGrouping: boolean },
 ): MergeVerdict {
-  if (item.state === "complete") return "nothing";
+  if (item.state === "complete" || item.isGrouping) return "nothing";
   return pull.baseRef === item.baseBranch ? "complete" : "wrong_base";
 }

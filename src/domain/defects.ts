@@ -3,6 +3,7 @@
 import { type Anchor, driftText, driftValue } from "./anchors.ts";
 import type { AttemptReading } from "./attempts.ts";
 import { blockerName } from "./blockers.ts";
+import { type GroupingDefectCode, type GroupingShape, groupingDefects } from "./grouping-defects.ts";
 import { isTerminalTag } from "./item-state.ts";
 import { ITEM_TAG, isPhase, isPriority, MANDATORY_PREFIXES, tagValues } from "./tags.ts";
 import type { ItemFacts } from "./why-not.ts";
@@ -22,7 +23,8 @@ export type DefectCode =
   | "issue_closed_item_live"
   | "item_complete_issue_open"
   | "label_removed_by_agent"
-  | "unknown_relation";
+  | "unknown_relation"
+  | GroupingDefectCode;
 
 export interface Defect {
   readonly code: DefectCode;
@@ -49,6 +51,8 @@ export interface DefectFacts {
   readonly cycles: readonly Cycle[];
   /** Its anchors that are another now. */
   readonly drifted: readonly Anchor[];
+  /** Its place in a grouping, as an epic, an integration item or a part. */
+  readonly shape: GroupingShape;
   /** When the facts last changed, as far as is known. */
   readonly since: Date;
   /** The oldest time at which a wait for GitHub to catch up is a defect. */
@@ -105,6 +109,7 @@ export function defectsOf(facts: DefectFacts): Defect[] {
       );
     }
   }
+  for (const { code, value, detail } of groupingDefects(item, facts.shape)) report(code, value, detail);
   if (facts.reading === "claimed_but_unmarked") {
     report(
       "claimed_but_unmarked",

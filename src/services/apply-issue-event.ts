@@ -17,6 +17,7 @@ import { hasLabel, sameLabel } from "../domain/tags.ts";
 import type { Client } from "../github/connection.ts";
 import { type RepoAddress, readIssueEvents } from "../github/reads.ts";
 import { issueSnapshot } from "../github/snapshots.ts";
+import { isGroupingItem } from "../store/groupings.ts";
 import { lockItem } from "../store/item-lock.ts";
 import { findIssue, lockIssue, markGone, saveIssue } from "../store/mirror.ts";
 import type { Repository } from "../store/repositories.ts";
@@ -70,6 +71,11 @@ export async function applyIssueEvent(deps: Deps, seq: number, payload: Payload)
     const current = await knownItem(trx, repository.id, number);
     const needed = readsNeeded(event, knownIssue(issue), current, repository.settings);
     if (isMore(needed, reads)) throw new ChangedMeanwhile();
+    const right = asked.merge?.kind === "right" ? asked.merge : null;
+    // Of a grouping a merge says nothing (protocol 7). Off the default branch GitHub closes nothing: a human did.
+    const isGrouping =
+      right !== null && (await isGroupingItem(trx, repository.id, number, current?.tags ?? []));
+    const isMergeOfGrouping = isGrouping && right?.base === repository.defaultBranch;
     const facts: IssueFacts = {
       // What was undone since decides nothing.
       event: asked.isUndone ? { ...event, action: "undone" } : event,
@@ -79,9 +85,9 @@ export async function applyIssueEvent(deps: Deps, seq: number, payload: Payload)
       actor: asked.actor,
       author: asked.author,
       gateIsExplained: asked.gateIsExplained,
-      closedByWrongMerge: asked.merge?.kind === "wrong",
+      closedByWrongMerge: asked.merge?.kind === "wrong" || isMergeOfGrouping,
     };
-    const merge = asked.merge?.kind === "right" ? asked.merge : null;
+    const merge = isGrouping ? null : right;
     const context = { issue, eventAt: event.at, region: deps.region, merge };
     await carryOut(trx, { repository, number }, transitionsOf(facts), context);
     if (event.action === "deleted" || event.action === "transferred") {

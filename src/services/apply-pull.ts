@@ -9,6 +9,7 @@ import { tagValue } from "../domain/tags.ts";
 import { readPullCommits } from "../github/reads.ts";
 import { hostOf, pullSnapshot } from "../github/snapshots.ts";
 import type { Trx } from "../store/database.ts";
+import { integrationItemsAt, isGroupingItem } from "../store/groupings.ts";
 import { lockItem } from "../store/item-lock.ts";
 import { findItem, itemsRecordingPull, markActive, openIncident } from "../store/items.ts";
 import { findIssue } from "../store/mirror.ts";
@@ -36,7 +37,7 @@ export async function applyPullRequest(deps: Deps, seq: number, payload: Payload
   await settleDelivery(deps, seq, async (trx) => {
     await takePull(trx, repository, { ...snapshot, mergedAt });
     if (WORK.has(payload.action)) {
-      for (const number of ownItems(repository, raw, snapshot.closes))
+      for (const number of await ownItems(trx, repository, raw, snapshot.closes))
         await markActive(trx, repository.id, number);
     }
     if (!merged) return;
@@ -58,10 +59,15 @@ const WORK: ReadonlySet<string> = new Set([
 ]);
 
 /** The items that an open pull request is the work of: only one from a branch of this repository is (protocol 6). */
-function ownItems(repository: Repository, raw: Payload["pull_request"], closes: readonly number[]): number[] {
+async function ownItems(
+  trx: Trx,
+  repository: Repository,
+  raw: Payload["pull_request"],
+  closes: readonly number[],
+): Promise<number[]> {
   if (raw.head.repo?.id !== repository.id) return [];
   const pull = { number: raw.number, baseRef: raw.base.ref, headRef: raw.head.ref, sameRepository: true };
-  return itemsOfPull(pull, closes, []);
+  return itemsOfPull(pull, closes, await integrationItemsAt(trx, repository.id, pull.headRef));
 }
 
 /** The items that a merged pull request is about: by its text, its commits, its record or its branch. */
@@ -88,7 +94,10 @@ async function itemsMerged(
     sameRepository: raw.head.repo?.id === repository.id,
   };
   const recorded = await itemsRecordingPull(deps.db, repository.id, raw.number);
-  return itemsOfPull(pull, [...text.closes, ...closes], recorded);
+  const integrating = pull.sameRepository
+    ? await integrationItemsAt(deps.db, repository.id, pull.headRef)
+    : [];
+  return itemsOfPull(pull, [...text.closes, ...closes], [...recorded, ...integrating]);
 }
 
 async function mergeInto(
@@ -107,10 +116,13 @@ async function mergeInto(
   const baseBranch = tagValue(record.tags, "baseBranch:");
   // Late: the item was reopened, say, after this merge.
   if (item.stateEventAt !== null && mergedAt < item.stateEventAt && item.state === null) return;
-  switch (judgeMerge(pull, { state: item.state, baseBranch })) {
+  const isGrouping = await isGroupingItem(trx, repository.id, number, record.tags);
+  switch (judgeMerge(pull, { state: item.state, baseBranch, isGrouping })) {
     case "nothing":
       // GitHub's own close may have been heard of first; the merge is recorded all the same.
-      return pull.baseRef === baseBranch ? recordPull(trx, ref, record.tags, pull.number) : undefined;
+      return pull.baseRef === baseBranch && !isGrouping
+        ? recordPull(trx, ref, record.tags, pull.number)
+        : undefined;
     case "complete":
       return completeItem(trx, { repository, number }, { pull: pull.number, base: pull.baseRef }, mergedAt);
     case "wrong_base":

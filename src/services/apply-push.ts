@@ -8,6 +8,7 @@ import { itemOfBranch } from "../domain/branch-names.ts";
 import { type PushFacts, touchesFile } from "../domain/configuration-push.ts";
 import { findAnchoredPaths, saveAnchorPush } from "../store/anchors.ts";
 import type { Trx } from "../store/database.ts";
+import { integrationItemsAt } from "../store/groupings.ts";
 import { addChangedPaths, itemsAtBranch } from "../store/handover.ts";
 import { lockItems } from "../store/item-lock.ts";
 import { findItem, markActive } from "../store/items.ts";
@@ -51,6 +52,9 @@ export async function applyPush(deps: Deps, seq: number, payload: Payload): Prom
       branch === repository.defaultBranch ? [] : await itemsAtBranch(trx, repository.id, branch);
     const items = new Set(recorded);
     if (named) items.add(named.number);
+    // An epic's branch is where its integration item is worked on; what others merged there is not its doing.
+    for (const number of await integrationItemsAt(trx, repository.id, branch))
+      await markActive(trx, repository.id, number);
     for (const number of items) {
       if (!(await findItem(trx, repository.id, number))) continue;
       await markActive(trx, repository.id, number);

@@ -8,6 +8,7 @@ import { numberOfRef, type RecordRef, recordKey } from "../domain/record-key.ts"
 import { tagValue } from "../domain/tags.ts";
 import { releaseMarker } from "../store/claim-line.ts";
 import type { Db } from "../store/database.ts";
+import { branchOfIntegrated } from "../store/groupings.ts";
 import { radiiInFlight } from "../store/radii.ts";
 import type { Repository } from "../store/repositories.ts";
 import { type ClaimCall, type ClaimGrantedRow, type ClaimRow, takeClaim } from "../store/take-claim.ts";
@@ -194,10 +195,13 @@ async function itemPart(
 ) {
   const type = tagValue(tags ?? [], "type:") ?? repository.settings.defaults.type;
   const baseBranch = tagValue(tags ?? [], "baseBranch:");
+  const isIntegration = tagValue(tags ?? [], "phase:") === "integration";
+  // Only an integration item costs a second look.
+  const integrated = isIntegration ? await branchOfIntegrated(deps.db, repository.id, number) : null;
   return {
     number,
     baseBranch,
-    workingBranch: workingBranch({ number, type, epicBranch: baseBranch }),
+    workingBranch: integrated ?? workingBranch({ number, type, epicBranch: baseBranch }),
     // Who takes what nobody had has nothing to read up on: the common grant is one call to the database.
     resume: previous === null && !ownPull ? null : await resumePack(deps.db, repository, number),
     overlaps:

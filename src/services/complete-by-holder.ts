@@ -9,6 +9,7 @@ import { isGrouping } from "../domain/grouping.ts";
 import { BACKLOG, itemId } from "../domain/record-key.ts";
 import { tagValue } from "../domain/tags.ts";
 import type { Trx } from "../store/database.ts";
+import { groupingsWithoutDiagram } from "../store/groupings.ts";
 import { findItemView } from "../store/item-facts.ts";
 import { lockItem } from "../store/item-lock.ts";
 import type { ItemView } from "../store/item-view.ts";
@@ -54,11 +55,23 @@ export async function completeUnderFence(
     fencedWrite(inside, caller, target, token, async (trx, holder) => {
       const item = await liveItem(trx, at);
       if (item.facts.state !== "complete") {
+        await assertDiagrams(trx, at);
         if (resume) await writeResume(trx, at, holder, resume);
         await completeItem(trx, at, provenBy(evidence, item), null, holder?.owner ?? caller.actor);
       }
       return getItem({ ...deps, db: trx }, repository, number);
     }),
+  );
+}
+
+/** A design item is done when the groupings that came of it show how they hang together (protocol 7). */
+async function assertDiagrams(trx: Trx, { repository, number }: ItemAt): Promise<void> {
+  const [epic] = await groupingsWithoutDiagram(trx, repository.id, number);
+  if (epic === undefined) return;
+  throw new Problem(
+    "conflict",
+    `the grouping #${epic}, which came of #${number}, lacks its diagram: wait until it is posted, or comment one on #${epic} in a code block of the language mermaid`,
+    { retryAfterMs: 5000 },
   );
 }
 

@@ -28,11 +28,16 @@ import {
 import { reviewItems } from "./item-review.ts";
 
 /** The item as the decision sees it, or null. */
-export async function knownItem(db: Db, repositoryId: number, number: number): Promise<KnownItem | null> {
+export async function knownItem(
+  db: Db,
+  repositoryId: number,
+  number: number,
+): Promise<(KnownItem & { readonly tags: readonly string[] }) | null> {
   const item = await findItem(db, repositoryId, number);
   if (!item) return null;
   const record = await findRecord(db, itemRef(repositoryId, number));
-  return { ...item, priorities: tagValues(record?.tags ?? [], "priority:") };
+  const tags = record?.tags ?? [];
+  return { ...item, tags, priorities: tagValues(tags, "priority:") };
 }
 
 export const knownIssue = (issue: IssueSnapshot): KnownIssue => ({

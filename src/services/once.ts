@@ -78,6 +78,11 @@ export class Once {
     return result;
   }
 
+  /** The caller's key. */
+  get key(): string {
+    return this.#key.key;
+  }
+
   /** Throws if the key has its answer already. */
   async assertNew(): Promise<void> {
     const kept = await findAnswer(this.#deps.db, this.#key);

@@ -127,9 +127,7 @@ function expired(): Problem {
 
 /** Some facts have one way in: a general write is refused, naming the right call. */
 function assertSettable(target: ClaimTarget, change: RecordChange): void {
-  const reserved = [...change.addTags, ...change.removeTags].find(isReservedTag);
-  if (reserved !== undefined)
-    throw new Problem("reserved", `the tag ${reserved} is not set here: ${rightCall(reserved)}`);
+  assertUnreserved([...change.addTags, ...change.removeTags]);
   if (!change.scalars.expiresAt) return;
   if (target.topic === BACKLOG) {
     throw new Problem(
@@ -137,6 +135,13 @@ function assertSettable(target: ClaimTarget, change: RecordChange): void {
       "backlog items never expire: silent expiry would starve what waits for them",
     );
   }
+}
+
+/** Throws `reserved`, naming the right call. */
+export function assertUnreserved(tags: readonly string[]): void {
+  const reserved = tags.find(isReservedTag);
+  if (reserved === undefined) return;
+  throw new Problem("reserved", `the tag ${reserved} is not set here: ${rightCall(reserved)}`);
 }
 
 function rightCall(tag: string): string {

@@ -165,6 +165,28 @@ async function read(
             and l.target_number = i.number and l.relation = 'partOf')
           and exists (select 1 from descendants_of(i.repository_id, i.number) d
           where held(i.repository_id, d, db_now()) is not null)) as grouping,
+      jsonb_build_object(
+        'defaultBranch', (select f.default_branch from repository f where f.id = i.repository_id),
+        'isPart', cardinality(i.ancestors) > 0,
+        'integrates', i.integrates is not null,
+        'integratedBy', case when i.parts > 0 then (select coalesce(jsonb_agg(n.number order by n.number), '[]')
+          from item n where n.repository_id = i.repository_id and n.integrates = i.number and n.enrolled
+            and n.state is distinct from 'cancelled') else '[]' end,
+        'hasDiagram', i.parts > 0 and (has_diagram(i.repository_id, i.number) or exists (select 1 from outbox o
+          where o.repository_id = i.repository_id and o.issue_number = i.number and o.state = 'pending'
+            and o.promise = 'diagram:' || i.number)),
+        'parentBranches', case when cardinality(i.ancestors) > 0 then (select coalesce(jsonb_agg(substr(t, 12)), '[]')
+          from record_link l join record e on e.repository_id = l.target_repository_id and e.topic = 'backlog'
+            and e.id = 'issue-' || l.target_number, unnest(e.tags) t
+          where l.repository_id = i.repository_id and l.number = i.number and l.relation = 'partOf'
+            and l.target_repository_id = i.repository_id and t like 'baseBranch:%') else '[]' end,
+        'unawaited', case when i.integrates is not null then (select coalesce(jsonb_agg(p.number order by p.number), '[]')
+          from record_link l join item p on p.repository_id = l.repository_id and p.number = l.number and p.enrolled
+          where l.target_repository_id = i.repository_id and l.target_number = i.integrates and l.relation = 'partOf'
+            and l.repository_id = i.repository_id and p.number <> i.number and (p.state is null or p.state = 'parked')
+            and not exists (select 1 from record_link b where b.repository_id = i.repository_id
+              and b.number = i.number and b.relation = 'blockedBy' and b.target_repository_id = i.repository_id
+              and b.target_number = p.number)) else '[]' end) as shape,
       case when i.hold_at is not null
         then jsonb_build_object('by', i.hold_by, 'at', i.hold_at, 'note', i.hold_note) end as hold,
       i.started_under is not null and exists (select 1 from claim a

@@ -6,6 +6,7 @@ import { blastRadius } from "../domain/blast-radius.ts";
 import { type Blocker, type BlockerFacts, blockerStatus } from "../domain/blockers.ts";
 import { startingAt } from "../domain/cycles.ts";
 import { type Cycle, type Defect, type DefectCode, defectsOf } from "../domain/defects.ts";
+import type { GroupingShape } from "../domain/grouping-defects.ts";
 import type { ItemState } from "../domain/item-state.ts";
 import { itemOfTarget } from "../domain/record-key.ts";
 import type { ItemReview } from "../domain/review.ts";
@@ -66,6 +67,7 @@ export interface ItemViewRow {
   active_at: Date | null;
   own_threshold: number | null;
   grouping: GroupingFacts;
+  shape: GroupingShape;
   hold: { by: string; at: string; note: string | null } | null;
   started_above: boolean;
   review: ItemReview | null;
@@ -143,6 +145,7 @@ export function toView(row: ItemViewRow, repositoryId: number, settings: Limits)
     reading: attempts.reading,
     relations: [...new Set(row.links.map((link) => link.relation))],
     cycles: row.cycles.map((cycle) => toCycle(cycle, repositoryId, row.number)),
+    shape: row.shape,
     since: row.updated_at,
     stateAt: row.state_at,
     settledBefore: new Date(row.now.getTime() - SETTLE_SECONDS * 1000),

@@ -211,3 +211,23 @@ export async function noteLabel(db: Db, repositoryId: number, number: number, la
 export async function deleteLabel(trx: Trx, repositoryId: number, id: number): Promise<void> {
   await trx.deleteFrom("label").where("repository_id", "=", repositoryId).where("id", "=", id).execute();
 }
+
+/** The newest issues that an App opened since then. */
+export async function recentIssues(
+  db: Db,
+  repositoryId: number,
+  appId: number,
+  since: Date,
+): Promise<IssueSnapshot[]> {
+  const rows = await db
+    .selectFrom("issue")
+    .selectAll()
+    .where("repository_id", "=", repositoryId)
+    .where("via_app_id", "=", appId)
+    .where("created_at", ">=", since)
+    .where("gone", "is", null)
+    .orderBy("number", "desc")
+    .limit(500)
+    .execute();
+  return rows.map(toSnapshot);
+}

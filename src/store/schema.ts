@@ -2,6 +2,7 @@
 
 import type { ColumnType, Generated, JSONColumnType } from "kysely";
 import type { AnchorTables } from "./anchor-schema.ts";
+import type { AuthoringTables } from "./authoring-schema.ts";
 import type { LinkTables } from "./link-schema.ts";
 import type { MirrorTables } from "./mirror-schema.ts";
 
@@ -271,7 +272,7 @@ export interface KeptAnswerTable {
   kept_until: Timestamp;
 }
 
-export interface Tables extends MirrorTables, LinkTables, AnchorTables {
+export interface Tables extends MirrorTables, LinkTables, AnchorTables, AuthoringTables {
   replica: ReplicaTable;
   claim_waiter: ClaimWaiterTable;
   installation: InstallationTable;

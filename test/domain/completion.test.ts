@@ -45,7 +45,14 @@ describe("judgeMerge (section 8)", () => {
     ["row 55: again: it is complete already", "dev", "complete", "dev", "nothing"],
     ["row 61: a revert into another branch does not undo it", "main", "complete", "dev", "nothing"],
   ])("%s", (_, baseRef, state, baseBranch, verdict) =>
-    expect(judgeMerge({ baseRef }, { state, baseBranch })).toBe(verdict),
+    expect(judgeMerge({ baseRef }, { state, baseBranch, isGrouping: false })).toBe(verdict),
+  );
+
+  it.each([
+    ["into its base", "dev"],
+    ["elsewhere", "main"],
+  ])("says nothing of a grouping that a merge names, %s", (_, baseRef) =>
+    expect(judgeMerge({ baseRef }, { state: null, baseBranch: "dev", isGrouping: true })).toBe("nothing"),
   );
 
   it("completes only what was merged into its base, and only once", () => {
@@ -56,7 +63,7 @@ describe("judgeMerge (section 8)", () => {
         fc.option(branch),
         fc.constantFrom<ItemState>(null, "parked", "complete"),
         (baseRef, baseBranch, state) => {
-          const completes = judgeMerge({ baseRef }, { state, baseBranch }) === "complete";
+          const completes = judgeMerge({ baseRef }, { state, baseBranch, isGrouping: false }) === "complete";
           expect(completes).toBe(state !== "complete" && baseRef === baseBranch);
         },
       ),

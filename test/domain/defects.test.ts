@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type DefectCode, type DefectFacts, defectsOf } from "../../src/domain/defects.ts";
 import type { ItemFacts } from "../../src/domain/why-not.ts";
-import { at, blocker, HELD, item, NOW, tagsWith } from "./facts.ts";
+import { at, blocker, HELD, item, LONER, NOW, tagsWith } from "./facts.ts";
 
 const facts = (
   over: Partial<ItemFacts> = {},
@@ -12,6 +12,7 @@ const facts = (
   relations: [],
   cycles: [],
   drifted: [],
+  shape: LONER,
   since: at(-60),
   settledBefore: at(-300),
   stateAt: null,

@@ -2,6 +2,7 @@
 
 import fc from "fast-check";
 import type { Blocker, BlockerStatus } from "../../src/domain/blockers.ts";
+import type { GroupingShape } from "../../src/domain/grouping-defects.ts";
 import { ALONE, type ClaimFacts, type ItemFacts } from "../../src/domain/why-not.ts";
 
 export const NOW = new Date("2026-09-06T12:00:00.000Z");
@@ -51,6 +52,17 @@ export const item = (facts: Partial<ItemFacts> = {}): ItemFacts => ({
   review: null,
   ...facts,
 });
+
+/** An item of no grouping. */
+export const LONER: GroupingShape = {
+  integratedBy: [],
+  hasDiagram: false,
+  parentBranches: [],
+  isPart: false,
+  integrates: false,
+  unawaited: [],
+  defaultBranch: "main",
+};
 
 /** A live claim of `worker/a` with a minute left. */
 export const claim = (facts: Partial<ClaimFacts> = {}): ClaimFacts => ({

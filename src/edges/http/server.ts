@@ -13,6 +13,7 @@ import {
 import type { Deps } from "../../services/deps.ts";
 import type { Setup } from "../../services/setup.ts";
 import { callerOf } from "./auth.ts";
+import { authoringRoutes } from "./authoring-routes.ts";
 import { claimRoutes } from "./claim-routes.ts";
 import { answerError, answerNotFound } from "./errors.ts";
 import { finishingRoutes } from "./finishing-routes.ts";
@@ -87,6 +88,7 @@ export async function createServer(deps: Deps, options: ServerOptions): Promise<
     repoRoutes(routes, deps);
     itemRoutes(routes, deps);
     linkRoutes(routes, deps);
+    authoringRoutes(routes, deps);
     claimRoutes(routes, deps);
     finishingRoutes(routes, deps);
     memoryRoutes(routes, deps);

@@ -1,0 +1,60 @@
+/** Writing the backlog: proposals and groupings. */
+
+import { GroupingAnswer, GroupingRequest, ProposedItem, ProposeRequest } from "../../contract/authoring.ts";
+import { createGrouping } from "../../services/create-grouping.ts";
+import type { Deps } from "../../services/deps.ts";
+import { propose } from "../../services/propose.ts";
+import { repositoryByName } from "../../services/repository-by-name.ts";
+import { onceOf } from "./once-of.ts";
+import {
+  evidenceRefusals,
+  FenceHeaders,
+  KeyHeaders,
+  RepoParams,
+  type Routes,
+  repositoryName,
+} from "./route-schemas.ts";
+
+const tags = ["Backlog"];
+
+export function authoringRoutes(app: Routes, deps: Deps): void {
+  app.post(
+    "/api/v1/repos/:owner/:repo/items",
+    {
+      schema: {
+        summary: "Propose an item: its issue is opened, and waits for a human to admit it",
+        tags,
+        params: RepoParams,
+        headers: KeyHeaders,
+        body: ProposeRequest,
+        response: { 201: ProposedItem, ...evidenceRefusals },
+      },
+    },
+    async (request, reply) => {
+      const repository = await repositoryByName(deps, repositoryName(request.params));
+      const once = onceOf(deps, request, reply);
+      const item = await propose(deps, request.caller, repository, request.body, once);
+      return reply.code(201).send(item);
+    },
+  );
+  app.post(
+    "/api/v1/repos/:owner/:repo/groupings",
+    {
+      schema: {
+        summary: "Create a grouping: an epic, its items and their order, as one",
+        tags,
+        params: RepoParams,
+        headers: FenceHeaders,
+        body: GroupingRequest,
+        response: { 201: GroupingAnswer, ...evidenceRefusals },
+      },
+    },
+    async (request, reply) => {
+      const repository = await repositoryByName(deps, repositoryName(request.params));
+      const token = request.headers["fencing-token"] ?? null;
+      const once = onceOf(deps, request, reply);
+      const grouping = await createGrouping(deps, request.caller, repository, request.body, token, once);
+      return reply.code(201).send(grouping);
+    },
+  );
+}
