@@ -16,8 +16,9 @@ alter table pull_request
   add column reads           integer not null default 0,
   -- When something happened that may have changed the answer.
   add column moved_at        timestamptz,
-  -- When it is to be read again; null: not before something happens. Put off while somebody reads it.
+  -- When it is to be read again; null: not before something happens. And until when somebody is at it.
   add column read_due_at     timestamptz,
+  add column read_leased_until timestamptz,
   -- The claim check as it stands on GitHub: for which head, and what it says.
   add column check_run_id    bigint,
   add column check_head      text,

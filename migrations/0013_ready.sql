@@ -35,9 +35,9 @@ alter table item
 
 create index item_offered on item (repository_id, urgency, created_at, number) include (home_region) where offered;
 create index item_waiting on item (repository_id, urgency, created_at, number)
-  where enrolled and state is null and admitted and not offered;
+  where enrolled and state is null and (admitted or not issue_open) and not offered;
 create index item_unadmitted on item (repository_id, urgency, created_at, number)
-  where enrolled and state is null and not admitted;
+  where enrolled and state is null and not admitted and issue_open;
 create index item_parked on item (repository_id, number) where enrolled and state = 'parked';
 create index item_integrating_offered on item (repository_id, number) where offered and integrates is not null;
 -- Claims that are in flight, or lapsed and not taken since.
@@ -45,6 +45,7 @@ create index claim_live on claim (repository_id, id) where live and topic = 'bac
 -- Only who was claimed more than once can be poisoned, where the threshold is not one.
 create index claim_again on claim (repository_id, id) where topic = 'backlog' and grants > 1;
 create index record_link_anchor on record_link (repository_id, target text_pattern_ops) where relation = 'anchoredTo';
+create index record_link_glob on record_link (repository_id) where relation = 'anchoredTo' and target ~ '[*?[{]';
 
 create function keep_grouping(repo bigint, num integer) returns void language plpgsql volatile as $$
 begin

@@ -34,6 +34,18 @@ function globMeets(glob: string, other: string): boolean {
   return picomatch.isMatch(other, glob, { dot: true }) || isWithin(base(glob), other) || mayHold;
 }
 
+/** Where anchors can lie that these may meet: at a place, or anywhere below a directory (empty: the root). */
+export function reachOf(radii: Iterable<readonly string[]>): { at: string[]; below: string[] } {
+  const at = new Set<string>();
+  const below = new Set<string>();
+  for (const anchor of [...radii].flat().map(plain)) {
+    const root = isGlob(anchor) ? base(anchor) : anchor;
+    below.add(root);
+    if (root !== "") for (const directory of upwards(root)) at.add(directory);
+  }
+  return { at: [...at], below: [...below] };
+}
+
 /** The radii of the items in flight, to be asked which of them another radius meets. */
 export class RadiusIndex {
   /** Items by each of their paths, and by each directory that those lie in. */

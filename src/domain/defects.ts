@@ -131,6 +131,15 @@ export function defectsOf(facts: DefectFacts): Defect[] {
   return found;
 }
 
+/** Of what has ended only these matter: the others are about working on it. */
+const OF_THE_ENDED: ReadonlySet<string> = new Set(["item_complete_issue_open", "complete_with_open_pr"]);
+
+/** The defects of an item that are worth telling of. */
+export const tellingDefects = (item: ItemFacts, defects: readonly Defect[]): Defect[] =>
+  item.state === null || item.state === "parked"
+    ? [...defects]
+    : defects.filter(({ code }) => OF_THE_ENDED.has(code));
+
 function tagDefects(
   item: ItemFacts,
   report: (code: DefectCode, value: string, detail: string) => void,

@@ -1,5 +1,6 @@
 /** Looks at the defects of items whose facts changed, and keeps what it finds (protocol 6). */
 
+import { tellingDefects } from "../domain/defects.ts";
 import { isExcluding } from "../domain/ready-set.ts";
 import { type Db, inTransaction, type Trx } from "../store/database.ts";
 import { keepDefects, takeChecks } from "../store/item-checks.ts";
@@ -29,7 +30,7 @@ async function checkOf(trx: Trx, repositoryId: number, numbers: readonly number[
   if (!repository) return;
   const { items } = await itemViews(trx, repositoryId, numbers, repository.settings);
   for (const { facts, defects } of items) {
-    const found = facts.enrolled ? defects : [];
+    const found = facts.enrolled ? tellingDefects(facts, defects) : [];
     const isFlawed = found.some(({ code }) => isExcluding(code));
     await keepDefects(trx, { repositoryId, number: facts.number }, found, isFlawed);
   }

@@ -19,7 +19,7 @@ import { gatherEvidence } from "./gather-evidence.ts";
 import { completeItem, type ItemAt } from "./item-changes.ts";
 import { type Once, runOnce } from "./once.ts";
 import { getItem, noItem } from "./read-items.ts";
-import { writeResume } from "./write-resume.ts";
+import { recording, writeResume } from "./write-resume.ts";
 
 /** Completing what is complete changes nothing. Throws `evidence_missing`, `conflict` and the fence's refusals. */
 export async function completeByHolder(
@@ -50,14 +50,16 @@ export async function completeUnderFence(
 ): Promise<ItemBody> {
   const { repository, number } = at;
   const target = { repository, topic: BACKLOG, id: itemId(number) };
-  return fencedWrite(deps, caller, target, token, async (trx, holder) => {
-    const item = await liveItem(trx, at);
-    if (item.facts.state !== "complete") {
-      if (resume) await writeResume(trx, at, holder, resume);
-      await completeItem(trx, at, provenBy(evidence, item), null, holder?.owner ?? caller.actor);
-    }
-    return getItem({ ...deps, db: trx }, repository, number);
-  });
+  return recording(deps, repository, resume, (inside) =>
+    fencedWrite(inside, caller, target, token, async (trx, holder) => {
+      const item = await liveItem(trx, at);
+      if (item.facts.state !== "complete") {
+        if (resume) await writeResume(trx, at, holder, resume);
+        await completeItem(trx, at, provenBy(evidence, item), null, holder?.owner ?? caller.actor);
+      }
+      return getItem({ ...deps, db: trx }, repository, number);
+    }),
+  );
 }
 
 /** The item, which must be there and not be parked or cancelled. */

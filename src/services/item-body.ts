@@ -11,6 +11,7 @@ import { isPhase, isPriority, tagValue } from "../domain/tags.ts";
 import { type Asker, roleFacts } from "../domain/why-not.ts";
 import type { Db } from "../store/database.ts";
 import { findResume } from "../store/handover.ts";
+import { defectTimes } from "../store/item-checks.ts";
 import type { ItemView } from "../store/item-view.ts";
 import type { Repository } from "../store/repositories.ts";
 import { printLinks } from "./record-links.ts";
@@ -30,6 +31,12 @@ export async function itemBody(
   const phase = tagValue(facts.tags, "phase:");
   const ref = itemRef(repository.id, facts.number);
   const resume = await findResume(db, repository.id, facts.number);
+  const times =
+    item.defects.length === 0 ? new Map<string, Date>() : await defectTimes(db, repository.id, facts.number);
+  const since = (defect: Defect): Defect => ({
+    ...defect,
+    since: times.get(`${defect.code} ${defect.value}`) ?? defect.since,
+  });
   const epic = item.links.find((link) => link.relation === "partOf" && link.repositoryId === repository.id);
   return {
     key: recordKey(repository, ref.topic, ref.id),
@@ -64,7 +71,7 @@ export async function itemBody(
     stale: item.links.some((link) => link.relation === "anchoredTo") ? null : false,
     staleLinks: [],
     resourceLeases: [],
-    defects: item.defects.map(defectBody),
+    defects: item.defects.map((defect) => defectBody(since(defect))),
     reasons: whyNotReady(facts, item.defects, asker).map((reason) => reasonBody(reason)),
     createdAt: facts.createdAt.toISOString(),
     updatedAt: item.updatedAt.toISOString(),

@@ -9,7 +9,7 @@ import { tagValues } from "../domain/tags.ts";
 import { databaseNow } from "../store/clock.ts";
 import type { Trx } from "../store/database.ts";
 import { findResume } from "../store/handover.ts";
-import { lockItems } from "../store/item-lock.ts";
+import { lockItems, lockPull } from "../store/item-lock.ts";
 import { findItem } from "../store/items.ts";
 import {
   countOwnPulls,
@@ -35,6 +35,7 @@ export async function takePull(
   pull: PullSnapshot,
   between: () => Promise<void> = async () => {},
 ): Promise<void> {
+  await lockPull(trx, repository.id, pull.number);
   const before = await issuesOfPull(trx, repository.id, pull.number);
   // Locks come before rows, here as everywhere; what its text and its branch name now is not in the mirror yet.
   const named = itemOfBranch(pull.branches?.head ?? "");

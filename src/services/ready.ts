@@ -1,59 +1,166 @@
-/** What is ready, and why the rest is not (protocol 6). */
+/**
+ * What is ready, and why the rest is not (protocol 6). `domain/ready-set.ts` says what that means, of all items at
+ * once; here the same is found through indexes, without reading more items than are shown. A property test shows that
+ * both agree.
+ */
 
 import type { ReadyAnswer, ReadyQuery } from "../contract/items.ts";
-import { readySet } from "../domain/ready-set.ts";
+import { RadiusIndex, reachOf } from "../domain/blast-radius.ts";
+import { byUrgency, readySet, type Verdict, whyNotReady } from "../domain/ready-set.ts";
 import { itemOfTarget } from "../domain/record-key.ts";
-import { openItems } from "../store/item-facts.ts";
+import { listDefects } from "../store/item-checks.ts";
+import { itemViews, openItems } from "../store/item-facts.ts";
 import type { ItemView } from "../store/item-view.ts";
+import { radiiInFlight, radiiOf } from "../store/radii.ts";
+import {
+  countStandings,
+  type Flight,
+  firstParked,
+  flights,
+  headOf,
+  heldBack,
+  leastThreshold,
+  nearAnchors,
+  type Placed,
+  type Standing,
+} from "../store/ready-items.ts";
 import type { Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 import { defectBody, itemBody, reasonBody } from "./item-body.ts";
+import { readyBelow } from "./ready-below.ts";
 
 /** Counts are exact up to here, which then means "or more" (api.md). */
-const MOST = 10_000;
-const total = (rows: readonly unknown[]): number => Math.min(rows.length, MOST);
+export const MOST = 10_000;
 
 export async function ready(deps: Deps, repository: Repository, query: ReadyQuery): Promise<ReadyAnswer> {
-  const page = await openItems(deps.db, repository.id, repository.settings);
-  const items =
-    query.epic === undefined
-      ? page.items
-      : page.items.filter((item) => isPartOf(item, repository, query.epic));
-  const asker = { now: page.now, region: query.region ?? null };
-  const defects = items.flatMap((item) => item.defects);
-  const set = readySet(
-    items.map((item) => item.facts),
-    defects,
-    asker,
-  );
-  const views = new Map(items.map((item) => [item.facts.number, item]));
-  const shown = set.ready.slice(0, query.limit).flatMap((facts) => views.get(facts.number) ?? []);
+  if (query.epic !== undefined) return readyBelow(deps, repository, query.epic, query);
+  const { db } = deps;
+  const { limit } = query;
+  const where = { repositoryId: repository.id, region: query.region ?? null };
+  const { poisonThreshold, quarantineSeconds } = repository.settings;
+  const least = await leastThreshold(db, repository.id, poisonThreshold);
+  const [inFlight, back, overlapping, parked, defects] = await Promise.all([
+    flights(db, where, quarantineSeconds),
+    heldBack(db, where, least),
+    meetings(deps, repository, where),
+    firstParked(db, repository.id, limit),
+    listDefects(db, repository.id, limit, MOST),
+  ]);
+  const flying = inFlight.map(({ number }) => number);
+  const isFlying = new Set(flying);
+  const held = back.filter(({ number }) => !isFlying.has(number));
+  const isHeldBack = new Set(held.map(({ number }) => number));
+  const meeting = overlapping.filter(({ number }) => !isFlying.has(number) && !isHeldBack.has(number));
+  const taken = [...flying, ...isHeldBack, ...meeting.map(({ number }) => number)];
+  const counts = await countStandings(db, where, MOST + taken.length);
+  const count = countsOf(counts, inFlight, held, meeting.length);
+
+  const [readyHead, waitingHead, foreignHead, awaiting] = await Promise.all([
+    headOf(db, where, "offered", taken, limit),
+    headOf(db, where, "waiting", flying, limit),
+    headOf(db, where, "foreign", taken, limit),
+    headOf(db, where, "unadmitted", flying, limit),
+  ]);
+  const waitingNumbers = [...waitingHead, ...foreignHead, ...[...isHeldBack].slice(0, limit)];
+  const page = await itemViews(db, repository.id, [...readyHead, ...waitingNumbers], repository.settings);
+  const views = new Map(page.items.map((item) => [item.facts.number, item]));
+  const asker = { now: page.now, region: where.region };
+  const reasonsOf = (item: ItemView) => whyNotReady(item.facts, item.defects, asker);
+  const viewsOf = (numbers: readonly number[]) => numbers.flatMap((number) => views.get(number) ?? []);
+  // What changed in between is left out rather than told wrongly.
+  const shown = viewsOf(readyHead).filter((item) => reasonsOf(item).length === 0);
+  const waiting = viewsOf(waitingNumbers)
+    .sort((a, b) => byUrgency(a.facts, b.facts))
+    .map((item) => ({ number: item.facts.number, reasons: reasonsOf(item).map(reasonBody) }))
+    .filter(({ reasons }) => reasons.length > 0);
   return {
-    verdict: set.verdict,
-    pending: Math.min(set.pending, MOST),
-    ready: await Promise.all(shown.map((item) => itemBody(deps.db, repository, item, asker))),
-    overlapping: set.overlapping
-      .slice(0, query.limit)
-      .map((item) => ({ number: item.number, with: [...item.with] })),
-    waiting: set.waiting
-      .slice(0, query.limit)
-      .map(({ number, reasons }) => ({ number, reasons: reasons.map(reasonBody) })),
-    inFlight: set.inFlight
-      .slice(0, query.limit)
-      .map((flight) => ({ ...flight, leaseExpiresAt: flight.leaseExpiresAt.toISOString() })),
-    awaitingAdmission: set.awaitingAdmission.slice(0, query.limit),
-    parked: set.parked.slice(0, query.limit),
-    defects: defects.slice(0, query.limit).map(defectBody),
+    verdict: await verdictOf(deps, repository, count, where.region),
+    pending: Math.min(count.pending, MOST),
+    ready: await Promise.all(shown.map((item) => itemBody(db, repository, item, asker))),
+    overlapping: meeting.slice(0, limit),
+    waiting: waiting.slice(0, limit),
+    inFlight: inFlight.slice(0, limit).map(({ number, leaseExpiresAt, isHeld }) => ({
+      number,
+      leaseExpiresAt: leaseExpiresAt.toISOString(),
+      isHeld,
+    })),
+    awaitingAdmission: awaiting,
+    parked,
+    defects: defects.defects.map(defectBody),
     totals: {
-      ready: total(set.ready),
-      overlapping: total(set.overlapping),
-      waiting: total(set.waiting),
-      inFlight: total(set.inFlight),
-      awaitingAdmission: total(set.awaitingAdmission),
-      parked: total(set.parked),
-      defects: total(defects),
+      ready: Math.min(count.ready, MOST),
+      overlapping: Math.min(meeting.length, MOST),
+      waiting: Math.min(count.waiting, MOST),
+      inFlight: Math.min(inFlight.length, MOST),
+      awaitingAdmission: Math.min(count.awaiting, MOST),
+      parked: Math.min(counts.parked, MOST),
+      defects: defects.total,
     },
   };
+}
+
+interface Count {
+  readonly ready: number;
+  readonly overlapping: number;
+  readonly waiting: number;
+  readonly awaiting: number;
+  readonly pending: number;
+}
+
+/** Who is in flight stands in no other list, and who is held back waits although nothing of its own speaks against it. */
+function countsOf(
+  counts: Readonly<Record<Standing, number>>,
+  inFlight: readonly Flight[],
+  held: readonly Placed[],
+  overlapping: number,
+): Count {
+  const of = (items: readonly Placed[], which: Standing): number =>
+    items.filter(({ standing }) => standing === which).length;
+  const heldHere = of(held, "offered");
+  return {
+    ready: Math.max(0, counts.offered - of(inFlight, "offered") - heldHere - overlapping),
+    overlapping,
+    waiting: counts.waiting - of(inFlight, "waiting") + counts.foreign - of(inFlight, "foreign") + heldHere,
+    awaiting: counts.unadmitted - of(inFlight, "unadmitted"),
+    pending: counts.offered + counts.foreign + counts.waiting + counts.unadmitted,
+  };
+}
+
+/** Offered items whose blast radius meets that of work in flight, the most urgent first. */
+async function meetings(
+  deps: Deps,
+  repository: Repository,
+  where: { repositoryId: number; region: string | null },
+): Promise<{ number: number; with: number[] }[]> {
+  const { quarantineSeconds } = repository.settings;
+  const inFlight = await radiiInFlight(deps.db, repository.id, quarantineSeconds);
+  if (inFlight.length === 0) return [];
+  const underWay = new RadiusIndex(inFlight);
+  // Work that lies in a pull request is not held up by other work that does.
+  const atWork = new RadiusIndex(inFlight.filter((item) => item.atWork));
+  const near = await nearAnchors(deps.db, where, reachOf(inFlight.map(({ radius }) => radius)));
+  const radii = new Map((await radiiOf(deps.db, repository.id, near)).map((item) => [item.number, item]));
+  return near.flatMap((number) => {
+    const item = radii.get(number);
+    const meets = item ? (item.hasPull ? atWork : underWay).meets(item) : [];
+    return meets.length === 0 ? [] : [{ number, with: meets }];
+  });
+}
+
+/** Only when nothing can be claimed is it asked of every item whether it moves. */
+async function verdictOf(
+  deps: Deps,
+  repository: Repository,
+  count: Count,
+  region: string | null,
+): Promise<Verdict> {
+  if (count.ready > 0) return "ready";
+  if (count.overlapping > 0) return "overlapping";
+  if (count.pending === 0) return "idle";
+  const page = await openItems(deps.db, repository.id, repository.settings);
+  const facts = page.items.map((item) => item.facts);
+  const defects = page.items.flatMap((item) => item.defects);
+  return readySet(facts, defects, { now: page.now, region }).verdict;
 }
 
 export const isPartOf = (item: ItemView, repository: Repository, epic: number | undefined): boolean =>

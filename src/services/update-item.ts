@@ -9,7 +9,7 @@ import type { Deps } from "./deps.ts";
 import { fencedWrite } from "./fenced-write.ts";
 import { getItem, noItem } from "./read-items.ts";
 import { patchRecord } from "./remember.ts";
-import { writeResume } from "./write-resume.ts";
+import { recording, writeResume } from "./write-resume.ts";
 
 export async function updateItem(
   deps: Deps,
@@ -20,12 +20,14 @@ export async function updateItem(
 ): Promise<ItemBody> {
   const { repository, number } = at;
   const target = { repository, topic: BACKLOG, id: itemId(number) };
-  const answer = await fencedWrite(deps, caller, target, token, async (trx, holder) => {
-    if (!(await findItem(trx, repository.id, number))?.enrolled) throw noItem(repository, number);
-    if (resume) await writeResume(trx, at, holder, resume);
-    if (patch.tags || patch.links) await patchRecord(trx, target, patch);
-    return getItem({ ...deps, db: trx }, repository, number);
-  });
+  const answer = await recording(deps, repository, resume, (inside) =>
+    fencedWrite(inside, caller, target, token, async (trx, holder) => {
+      if (!(await findItem(trx, repository.id, number))?.enrolled) throw noItem(repository, number);
+      if (resume) await writeResume(trx, at, holder, resume);
+      if (patch.tags || patch.links) await patchRecord(trx, target, patch);
+      return getItem({ ...deps, db: trx }, repository, number);
+    }),
+  );
   if (resume) {
     deps.wake.outbox();
     deps.wake.pulls();

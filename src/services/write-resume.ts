@@ -2,8 +2,11 @@
 
 import type { ResumeWrite } from "../contract/handover.ts";
 import { Problem } from "../contract/problem.ts";
-import type { Trx } from "../store/database.ts";
+import { inTransaction, type Trx } from "../store/database.ts";
 import { saveResume } from "../store/handover.ts";
+import { lockPull } from "../store/item-lock.ts";
+import type { Repository } from "../store/repositories.ts";
+import type { Deps } from "./deps.ts";
 import type { Holder } from "./fenced-write.ts";
 import type { ItemAt } from "./item-changes.ts";
 import { reviewItems } from "./item-review.ts";
@@ -34,4 +37,22 @@ export async function writeResume(
   });
   // A pull request that is recorded is the item's own.
   if (lastLocation !== undefined) await reviewItems(trx, repository, [number]);
+}
+
+/**
+ * Runs a write that may record a pull request under that one's lock, which comes before the item's: `takePull` takes
+ * them in this order.
+ */
+export async function recording<T>(
+  deps: Deps,
+  repository: Repository,
+  resume: ResumeWrite | undefined,
+  write: (deps: Deps) => Promise<T>,
+): Promise<T> {
+  const pull = resume?.lastLocation?.pullRequest;
+  if (pull == null) return write(deps);
+  return inTransaction(deps.db, async (trx) => {
+    await lockPull(trx, repository.id, pull);
+    return write({ ...deps, db: trx });
+  });
 }

@@ -67,6 +67,14 @@ export function itemViews(
   return read(db, repositoryId, settings, sql`i.number = any (${[...numbers]}::int[])`, sql``);
 }
 
+/** What is directly `partOf` an epic, live or parked. */
+export function partsOf(db: Db, repositoryId: number, epic: number, settings: Limits): Promise<ItemPage> {
+  const parts = sql`(i.state is null or i.state = 'parked') and i.enrolled and exists (
+    select 1 from record_link l where l.target_repository_id = ${repositoryId} and l.target_number = ${epic}
+      and l.relation = 'partOf' and l.repository_id = i.repository_id and l.number = i.number)`;
+  return read(db, repositoryId, settings, parts, sql``);
+}
+
 export interface ItemFilter {
   readonly after: number;
   readonly limit: number;

@@ -33,3 +33,11 @@ export async function lockItems(trx: Trx, repositoryId: number, numbers: readonl
     order by cardinality(coalesce(i.ancestors, '{}')), w.number`.execute(trx);
   for (const { number } of rows) await lockRecord(trx, itemRef(repositoryId, number));
 }
+
+/**
+ * The lock of a pull request, which comes before those of the items it may belong to: who records it and who hears of
+ * it first must not overlook each other. No topic has a blank in its name.
+ */
+export async function lockPull(trx: Trx, repositoryId: number, pull: number): Promise<void> {
+  await lockRecord(trx, { repositoryId, topic: "pull request", id: String(pull) });
+}

@@ -86,6 +86,7 @@ export interface PullRequestTable {
   reads: Defaulted<number>;
   moved_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
   read_due_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
+  read_leased_until: ColumnType<Date | null, Date | null | undefined, Date | null>;
   check_run_id: Defaulted<number | null>;
   check_head: Defaulted<string | null>;
   check_conclusion: Defaulted<string | null>;

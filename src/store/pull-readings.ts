@@ -1,6 +1,6 @@
 /**
- * Pull requests that are to be read from GitHub: what it says about merging comes with no event. A reading is leased
- * by moving its time, so that two processes do not read the same one; one that dies lets the time come.
+ * Pull requests that are to be read from GitHub: what it says about merging comes with no event. A reading is leased,
+ * not locked, because GitHub is asked outside any transaction; a process that dies lets the lease lapse.
  */
 
 import { type RawBuilder, sql } from "kysely";
@@ -28,18 +28,19 @@ export async function takeReading(db: Db): Promise<DueReading | null> {
   const { rows } = await sql<DueReading>`
     update pull_request set reads = reads + 1,
       -- Whole milliseconds: it is compared with what JavaScript holds of it.
-      read_due_at = date_trunc('milliseconds', db_now()) + make_interval(secs => ${LEASE_SECONDS})
+      read_leased_until = date_trunc('milliseconds', db_now()) + make_interval(secs => ${LEASE_SECONDS})
     where (repository_id, number) = (
       select p.repository_id, p.number from pull_request p
       join repository r on r.id = p.repository_id join installation i on i.id = r.installation_id
-      where p.read_due_at <= db_now() and ${isReadable}
+      where p.read_due_at <= db_now() and (p.read_leased_until is null or p.read_leased_until < db_now())
+        and ${isReadable}
       order by p.read_due_at limit 1 for update of p skip locked)
-    returning repository_id as "repositoryId", number, read_due_at as "leasedUntil", read_at is null as first,
+    returning repository_id as "repositoryId", number, read_leased_until as "leasedUntil", read_at is null as first,
       reads as tries`.execute(db);
   return rows[0] ?? null;
 }
 
-/** What GitHub said, of which head and base. */
+/** What GitHub said, of which head and base; unless somebody else has read it since. */
 export async function saveReading(
   trx: Trx,
   reading: DueReading,
@@ -56,20 +57,22 @@ export async function saveReading(
       mergeable_state: said.state,
       ...(said.mergeable === null ? {} : { reads: 0 }),
       read_due_at: null,
+      read_leased_until: null,
     })
     .where("repository_id", "=", reading.repositoryId)
     .where("number", "=", reading.number)
+    .where("read_leased_until", "=", reading.leasedUntil)
     .execute();
 }
 
-/** Reads it later: at the given time, or after so many seconds. */
+/** Reads it after so many seconds; null: not before something happens. */
 export async function postponeReading(db: Db, reading: DueReading, seconds: number | null): Promise<void> {
   await db
     .updateTable("pull_request")
-    .set({ read_due_at: seconds === null ? null : inSeconds(seconds) })
+    .set({ read_due_at: seconds === null ? null : inSeconds(seconds), read_leased_until: null })
     .where("repository_id", "=", reading.repositoryId)
     .where("number", "=", reading.number)
-    .where("read_due_at", "=", reading.leasedUntil)
+    .where("read_leased_until", "=", reading.leasedUntil)
     .execute();
 }
 
@@ -148,7 +151,7 @@ export async function ownPullsInto(
 /** How many seconds until one is due; null: none is planned. */
 export async function secondsUntilReading(db: Db): Promise<number | null> {
   const { rows } = await sql<{ seconds: number | null }>`
-    select extract(epoch from min(p.read_due_at) - db_now())::float8 as seconds from pull_request p
+    select extract(epoch from min(greatest(p.read_due_at, p.read_leased_until)) - db_now())::float8 as seconds from pull_request p
     join repository r on r.id = p.repository_id join installation i on i.id = r.installation_id
     where p.read_due_at is not null and ${isReadable}`.execute(db);
   return rows[0]?.seconds ?? null;

@@ -10,62 +10,22 @@ import { DEFAULT_SETTINGS } from "../../src/domain/settings.ts";
 import { reasonsAgainst } from "../../src/domain/why-not.ts";
 import { findItemView } from "../../src/store/item-facts.ts";
 import { type TestDatabase, testDatabase } from "../harness/test-database.ts";
+import {
+  aBacklog,
+  BASES,
+  type Backlog,
+  backlog,
+  FREE,
+  NUMBERS,
+  OWNERS,
+  writeBacklog,
+} from "./support/backlogs.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
   database = await testDatabase();
 });
 afterAll(() => database.drop());
-
-const NUMBERS = [1, 2, 3, 4, 5, 6];
-const OWNERS = ["w/a", "w/b"];
-
-/** An epic's branch makes a container; the others only look like one. */
-const BASES = [
-  "feat/epic/login",
-  "feat/epic/login-issue-7",
-  "feat/epic/a..b",
-  "feat/epic/",
-  "epic/login",
-  "f-2/epic/a.b_c-d",
-].map((branch) => [`baseBranch:${branch}`]);
-
-const aClaim = fc.record({
-  live: fc.boolean(),
-  owner: fc.constantFrom(...OWNERS),
-  scope: fc.constantFrom("item", "subtree"),
-  leaseEndsIn: fc.constantFrom(-7200, -1200, -600, -5, 600),
-});
-
-const anItem = fc.record({
-  enrolled: fc.constantFrom(true, true, true, true, false),
-  admitted: fc.constantFrom(true, true, true, false),
-  state: fc.constantFrom(null, null, null, null, "complete", "parked", "cancelled"),
-  open: fc.constantFrom(true, true, true, true, false),
-  region: fc.constantFrom(
-    ["homeRegion:local"],
-    ["homeRegion:local"],
-    ["homeRegion:eu"],
-    [],
-    ["homeRegion:eu", "homeRegion:local"],
-  ),
-  attempts: fc.constantFrom(0, 0, 1, 3),
-  claim: fc.option(aClaim),
-  activeAgo: fc.constantFrom(null, 1, 700, 3000),
-  review: fc.constantFrom(null, null, null, null, "in_review", "resumable", "again"),
-  onHold: fc.constantFrom(false, false, false, false, false, true),
-  base: fc.constantFrom(["baseBranch:main"], ["baseBranch:main"], ...BASES),
-});
-
-const aBacklog = fc.record({
-  items: fc.array(anItem, { minLength: NUMBERS.length, maxLength: NUMBERS.length }),
-  partOf: fc.array(fc.tuple(fc.constantFrom(3, 4, 5, 6), fc.constantFrom(1, 2)), { maxLength: 3 }),
-  nested: fc.boolean(),
-  integrates: fc.option(fc.tuple(fc.constantFrom(3, 4), fc.constantFrom(1, 2)), { freq: 2 }),
-  blockedBy: fc.array(fc.tuple(fc.constantFrom(...NUMBERS), fc.constantFrom(1, 2, 3, 4, 5, 6, 99)), {
-    maxLength: 3,
-  }),
-});
 
 const anAsker = fc.record({
   number: fc.constantFrom(...NUMBERS),
@@ -74,31 +34,7 @@ const anAsker = fc.record({
   takeover: fc.boolean(),
 });
 
-type Backlog = typeof aBacklog extends fc.Arbitrary<infer Value> ? Value : never;
 type Asking = typeof anAsker extends fc.Arbitrary<infer Value> ? Value : never;
-type Item = Backlog["items"][number];
-
-const FREE: Item = {
-  enrolled: true,
-  admitted: true,
-  state: null,
-  open: true,
-  region: ["homeRegion:local"],
-  attempts: 0,
-  claim: null,
-  activeAgo: null,
-  review: null,
-  onHold: false,
-  base: ["baseBranch:main"],
-};
-const backlog = (first: Partial<Item>, edges: Partial<Backlog> = {}): Backlog => ({
-  items: NUMBERS.map((number) => (number === 1 ? { ...FREE, ...first } : FREE)),
-  partOf: [],
-  nested: false,
-  integrates: null,
-  blockedBy: [],
-  ...edges,
-});
 const asks = (number: number, more: Partial<Asking> = {}): Asking => ({
   number,
   owner: "w/b",
@@ -112,7 +48,6 @@ const held = (scope: "item" | "subtree", leaseEndsIn: -5 | 600) => ({
   scope,
   leaseEndsIn,
 });
-const RELEASED = { live: false, owner: "w/a", scope: "item", leaseEndsIn: -5 };
 const ended = (base: string[], edges: Partial<Backlog> = {}): Backlog => ({
   ...backlog({ base }, { partOf: [[3, 1]], ...edges }),
   items: NUMBERS.map((number) => ({
@@ -192,79 +127,11 @@ const RARE: [Backlog, Asking[]][] = [
   [backlog({ claim: held("item", 600) }), [asks(1)]],
 ];
 
-let repository = 1000;
-
-async function write(
-  backlog: typeof aBacklog extends fc.Arbitrary<infer Backlog> ? Backlog : never,
-): Promise<number> {
-  repository += 1;
-  const { pool } = database;
-  await pool.query("insert into repository (id, owner, name) values ($1, 'o', $2)", [
-    repository,
-    `r${repository}`,
-  ]);
-  for (const [index, item] of backlog.items.entries()) {
-    const number = NUMBERS[index];
-    await pool.query(
-      `insert into issue (repository_id, number, id, title, state, html_url, created_at, updated_at)
-       values ($1, $2::int, $2::int, 't', $3, 'u', now(), now())`,
-      [repository, number, item.open ? "open" : "closed"],
-    );
-    await pool.query(
-      `insert into item (repository_id, number, enrolled, admitted, admission_at, created_at) values ($1, $2, $3, $4, now(), now())`,
-      [repository, number, item.enrolled, item.admitted],
-    );
-    const state = item.state === "complete" || item.state === "parked" ? [`state:${item.state}`] : [];
-    await pool.query(
-      "insert into record (repository_id, topic, id, kind, tags) values ($1, 'backlog', $2, 'Note', $3)",
-      [
-        repository,
-        `issue-${number}`,
-        ["backlog", "priority:P2", "phase:implementation", ...item.base, ...item.region, ...state],
-      ],
-    );
-    await pool.query(
-      `update item set state = $3, active_at = now() - make_interval(secs => $4), review = $5, review_pull = 12,
-         hold_at = case when $6::boolean then now() end, hold_by = 'o' where repository_id = $1 and number = $2`,
-      [repository, number, item.state, item.activeAgo, item.review, item.onHold],
-    );
-    for (let attempt = 1; attempt <= item.attempts; attempt += 1) {
-      await pool.query(
-        `insert into claim_grant (repository_id, topic, id, fence, owner, actor, region, scope, granted_at, new_attempt)
-         values ($1, 'backlog', $2, $3, 'w/x', 'admin', 'local', 'item', now(), true)`,
-        [repository, `issue-${number}`, attempt],
-      );
-    }
-    // A grant always leaves a claim behind, which outlives it as the mark.
-    const claim = item.claim ?? (item.attempts > 0 ? RELEASED : null);
-    if (!claim) continue;
-    await pool.query(
-      `insert into claim (repository_id, topic, id, fence, live, owner, actor, region, scope, lease_seconds, granted_at, lease_expires_at)
-       values ($1, 'backlog', $2, 4, $3, $4, 'admin', 'local', $5, 60, now(), now() + make_interval(secs => $6))`,
-      [repository, `issue-${number}`, claim.live, claim.owner, claim.scope, claim.leaseEndsIn],
-    );
-  }
-  const edges = [
-    ...backlog.partOf.map(([part, epic]) => [part, "partOf", epic] as const),
-    ...(backlog.nested ? [[2, "partOf", 1] as const] : []),
-    ...(backlog.integrates ? [[backlog.integrates[0], "integrates", backlog.integrates[1]] as const] : []),
-    ...backlog.blockedBy.map(([item, on]) => [item, "blockedBy", on] as const),
-  ];
-  for (const [from, relation, to] of edges) {
-    await pool.query(
-      `insert into record_link (repository_id, topic, id, relation, target_repository_id, target)
-       values ($1::bigint, 'backlog', $2, $3, $1::bigint, $4) on conflict do nothing`,
-      [repository, `issue-${from}`, relation, `mem/backlog/issue-${to}`],
-    );
-  }
-  return repository;
-}
-
 it("SQL and the pure rules give the same verdict, for the same reason, on the same blockers", async () => {
   const seen = new Map<string, number>();
   await fc.assert(
     fc.asyncProperty(aBacklog, fc.array(anAsker, { minLength: 4, maxLength: 8 }), async (backlog, askers) => {
-      const id = await write(backlog);
+      const id = await writeBacklog(database.pool, backlog);
       for (const { number, owner, scope, takeover } of askers) {
         const { rows } = await sql<{ reason: string | null; blockers: number[] | null }>`
           select (v).reason, (v).blockers from judge_item(${id}::bigint, ${number}::int, ${owner}::text, 'admin', 'local', 'local',

@@ -1,0 +1,64 @@
+/** The ready set of one epic: its parts are few, and all of them are read. */
+
+import type { ReadyAnswer, ReadyQuery } from "../contract/items.ts";
+import { type ReadySet, readySet } from "../domain/ready-set.ts";
+import type { ItemPage } from "../store/item-facts.ts";
+import { partsOf } from "../store/item-facts.ts";
+import type { Repository } from "../store/repositories.ts";
+import type { Deps } from "./deps.ts";
+import { defectBody, itemBody, reasonBody } from "./item-body.ts";
+
+/** Counts are exact up to here, which then means "or more" (api.md). */
+const MOST = 10_000;
+const total = (rows: readonly unknown[]): number => Math.min(rows.length, MOST);
+
+export async function readyBelow(
+  deps: Deps,
+  repository: Repository,
+  epic: number,
+  query: Pick<ReadyQuery, "limit" | "region">,
+): Promise<ReadyAnswer> {
+  const page = await partsOf(deps.db, repository.id, epic, repository.settings);
+  return readyAnswer(deps, repository, page, query);
+}
+
+/** The ready set of exactly these items, as it is answered. */
+export async function readyAnswer(
+  deps: Deps,
+  repository: Repository,
+  page: ItemPage,
+  { limit, region = null }: { limit: number; region?: string | null | undefined },
+): Promise<ReadyAnswer> {
+  const asker = { now: page.now, region };
+  const defects = page.items.flatMap((item) => item.defects);
+  const facts = page.items.map((item) => item.facts);
+  const set: ReadySet = readySet(facts, defects, asker);
+  const views = new Map(page.items.map((item) => [item.facts.number, item]));
+  const shown = set.ready.slice(0, limit).flatMap((item) => views.get(item.number) ?? []);
+  return {
+    verdict: set.verdict,
+    pending: Math.min(set.pending, MOST),
+    ready: await Promise.all(shown.map((item) => itemBody(deps.db, repository, item, asker))),
+    overlapping: set.overlapping
+      .slice(0, limit)
+      .map((item) => ({ number: item.number, with: [...item.with] })),
+    waiting: set.waiting
+      .slice(0, limit)
+      .map(({ number, reasons }) => ({ number, reasons: reasons.map(reasonBody) })),
+    inFlight: set.inFlight
+      .slice(0, limit)
+      .map((flight) => ({ ...flight, leaseExpiresAt: flight.leaseExpiresAt.toISOString() })),
+    awaitingAdmission: set.awaitingAdmission.slice(0, limit),
+    parked: set.parked.slice(0, limit),
+    defects: defects.slice(0, limit).map(defectBody),
+    totals: {
+      ready: total(set.ready),
+      overlapping: total(set.overlapping),
+      waiting: total(set.waiting),
+      inFlight: total(set.inFlight),
+      awaitingAdmission: total(set.awaitingAdmission),
+      parked: total(set.parked),
+      defects: total(defects),
+    },
+  };
+}

@@ -1,0 +1,172 @@
+/**
+ * What the ready set is made of, found through indexes (`migrations/0013`): heads of ordered lists, counts up to a
+ * limit, and the few items about which others decide. Which of these are ready is decided elsewhere.
+ */
+
+import { type RawBuilder, sql } from "kysely";
+import type { Db } from "./database.ts";
+
+/** The lists that an item's own row puts it into. */
+export type Standing = "offered" | "foreign" | "waiting" | "unadmitted";
+
+interface Where {
+  readonly repositoryId: number;
+  /** Null: any. */
+  readonly region: string | null;
+}
+
+function standing({ repositoryId, region }: Where, which: Standing): RawBuilder<unknown> {
+  const here = sql`i.repository_id = ${repositoryId}`;
+  switch (which) {
+    case "offered":
+      return region === null
+        ? sql`${here} and i.offered`
+        : sql`${here} and i.offered and i.home_region = ${region}`;
+    case "foreign":
+      return region === null ? sql`false` : sql`${here} and i.offered and i.home_region <> ${region}`;
+    case "waiting":
+      return sql`${here} and i.enrolled and i.state is null and (i.admitted or not i.issue_open) and not i.offered`;
+    case "unadmitted":
+      return sql`${here} and i.enrolled and i.state is null and not i.admitted and i.issue_open`;
+  }
+}
+
+/** The most urgent of a list, without some. */
+export async function headOf(
+  db: Db,
+  where: Where,
+  which: Standing,
+  without: readonly number[],
+  limit: number,
+): Promise<number[]> {
+  if (which === "foreign" && where.region === null) return [];
+  const { rows } = await sql<{ number: number }>`
+    select i.number from item i where ${standing(where, which)} and not i.number = any (${[...without]}::int[])
+    order by i.urgency, i.created_at, i.number limit ${limit}`.execute(db);
+  return rows.map(({ number }) => number);
+}
+
+export type Counts = Readonly<Record<Standing | "parked", number>>;
+
+/** How many stand in each list, up to `most`. */
+export async function countStandings(db: Db, where: Where, most: number): Promise<Counts> {
+  const count = (which: Standing) =>
+    sql`(select count(*) from (select 1 from item i where ${standing(where, which)} limit ${most}) c)`;
+  const { rows } = await sql<Counts>`
+    select ${count("offered")} as offered, ${count("foreign")} as foreign, ${count("waiting")} as waiting,
+      ${count("unadmitted")} as unadmitted,
+      (select count(*) from (select 1 from item i where i.repository_id = ${where.repositoryId}
+        and i.enrolled and i.state = 'parked' limit ${most}) c) as parked`.execute(db);
+  const [row] = rows;
+  if (!row) throw new Error("PostgreSQL counted nothing");
+  return row;
+}
+
+/** The first of the parked items, by number. */
+export async function firstParked(db: Db, repositoryId: number, limit: number): Promise<number[]> {
+  const { rows } = await sql<{ number: number }>`
+    select i.number from item i where i.repository_id = ${repositoryId} and i.enrolled and i.state = 'parked'
+    order by i.number limit ${limit}`.execute(db);
+  return rows.map(({ number }) => number);
+}
+
+const standingOf = ({ region }: Where) => sql`case when not i.admitted and i.issue_open then 'unadmitted'
+  when not i.offered then 'waiting' when i.home_region = coalesce(${region}::text, i.home_region) then 'offered'
+  else 'foreign' end`;
+
+export interface Placed {
+  readonly number: number;
+  readonly standing: Standing;
+}
+
+export interface Flight extends Placed {
+  readonly leaseExpiresAt: Date;
+  readonly isHeld: boolean;
+}
+
+/** Everything in flight, the most urgent first: under an unexpired lease, or lapsed but active (domain/ready-set.ts). */
+export async function flights(db: Db, where: Where, quarantineSeconds: number): Promise<Flight[]> {
+  const { rows } = await sql<Flight>`
+    select i.number, c.lease_expires_at as "leaseExpiresAt", c.lease_expires_at > db_now() as "isHeld",
+      ${standingOf(where)} as standing
+    from claim c
+    join item i on i.repository_id = c.repository_id and i.number = item_number(c.topic, c.id)
+    where c.repository_id = ${where.repositoryId} and c.topic = 'backlog' and c.live and i.enrolled and i.state is null
+      and (c.lease_expires_at > db_now() or (i.active_at > c.lease_expires_at and db_now() <
+        least(i.active_at + make_interval(secs => ${quarantineSeconds}), c.lease_expires_at + interval '1 hour')))
+    order by i.urgency, i.created_at, i.number`.execute(db);
+  return rows;
+}
+
+/**
+ * Offered items against which others speak, that are not in flight themselves: below a claimed or a queued epic, beside
+ * an integration that is worked on, an integration that is not due, or claimed so often that it may be poisoned.
+ */
+export async function heldBack(db: Db, where: Where, least: number): Promise<Placed[]> {
+  const { repositoryId } = where;
+  const { rows } = await sql<Placed>`
+    with epics as (
+      select item_number(c.topic, c.id) as number from claim c
+      where c.repository_id = ${repositoryId} and c.topic = 'backlog' and c.live and c.scope = 'subtree'
+        and c.lease_expires_at > db_now()
+      union
+      select item_number(w.topic, w.id) from claim_waiter w join replica p on p.id = w.replica and p.alive_until > db_now()
+      where w.repository_id = ${repositoryId} and w.topic = 'backlog' and w.scope = 'subtree'
+      union
+      select n.integrates from claim c
+      join item n on n.repository_id = c.repository_id and n.number = item_number(c.topic, c.id)
+      where c.repository_id = ${repositoryId} and c.topic = 'backlog' and c.live and c.lease_expires_at > db_now()
+        and n.integrates is not null),
+    suspects as (
+      select d as number from epics e, descendants_of(${repositoryId}, e.number) d where e.number is not null
+      union
+      select i.number from item i where i.repository_id = ${repositoryId} and i.offered and i.integrates is not null
+      union
+      select item_number(c.topic, c.id) from claim c
+      where c.repository_id = ${repositoryId} and c.topic = 'backlog' and (${least <= 1} or c.grants > 1)
+      union
+      select d.number from defect d where d.repository_id = ${repositoryId} and d.code = 'marker_without_grant')
+    select i.number, ${standingOf(where)} as standing from suspects s join item i on i.repository_id = ${repositoryId} and i.number = s.number
+    where i.offered and (judge_item(${repositoryId}, i.number, '', '', i.home_region, i.home_region, 'item', false, false,
+      db_now())).reason is not null
+    order by i.urgency, i.created_at, i.number`.execute(db);
+  return rows;
+}
+
+/** The least poison threshold in force anywhere in the repository. */
+export async function leastThreshold(db: Db, repositoryId: number, standard: number): Promise<number> {
+  const { rows } = await sql<{ least: number }>`
+    select least(${standard}::int, min(threshold)) as least from item
+    where repository_id = ${repositoryId} and threshold is not null`.execute(db);
+  return rows[0]?.least ?? standard;
+}
+
+/**
+ * Offered items whose anchors may meet some paths: at one of the places, below one of the directories, or by a glob of
+ * their own. The most urgent first.
+ */
+export async function nearAnchors(
+  db: Db,
+  where: Where,
+  reach: { readonly at: readonly string[]; readonly below: readonly string[] },
+): Promise<number[]> {
+  const { repositoryId } = where;
+  const at = reach.at.flatMap((path) => [`file/${path}`, `file/${path}/`]);
+  const below = reach.below.map((path) => (path === "" ? "file/" : `file/${path}/`));
+  const { rows } = await sql<{ number: number }>`
+    with near as (
+      select l.number from record_link l
+      where l.repository_id = ${repositoryId} and l.relation = 'anchoredTo' and l.target = any (${at}::text[])
+      union
+      -- Everything that begins with the directory: the character after a slash is a zero.
+      select l.number from unnest(${below}::text[]) d, record_link l
+      where l.repository_id = ${repositoryId} and l.relation = 'anchoredTo'
+        and l.target ~>=~ d and l.target ~<~ (rtrim(d, '/') || '0')
+      union
+      select l.number from record_link l
+      where l.repository_id = ${repositoryId} and l.relation = 'anchoredTo' and l.target ~ '[*?[{]')
+    select i.number from near n join item i on i.repository_id = ${repositoryId} and i.number = n.number
+    where ${standing(where, "offered")} and i.phase is distinct from 'research'
+    order by i.urgency, i.created_at, i.number`.execute(db);
+  return rows.map(({ number }) => number);
+}
