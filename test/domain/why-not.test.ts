@@ -43,7 +43,14 @@ describe("reasonsAgainst", () => {
     [
       "a blocker elsewhere that cannot be seen",
       { blockers: [blocker(null, "unknown")] },
-      [{ reason: "blocked", on: [] }],
+      [
+        {
+          reason: "blocked",
+          on: [],
+          detail:
+            "repo/o/other/mem/backlog/issue-9 blocks: Leasehold is not installed there, so nothing is known of it",
+        },
+      ],
     ],
     [
       "a parked blocker: who must rule, and on what",
