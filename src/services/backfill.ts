@@ -28,7 +28,7 @@ import {
 } from "../store/backfill.ts";
 import { isDataError } from "../store/failure.ts";
 import { findIssue, saveComment, saveLabel } from "../store/mirror.ts";
-import { forgetReading } from "../store/pull-readings.ts";
+import { forgetReading, readUnheard } from "../store/pull-readings.ts";
 import { type PullSnapshot, pullsWithoutBranches } from "../store/pulls.ts";
 import { lockRecord } from "../store/records.ts";
 import { findRepositoryById, markHeard, type Repository, saveRepository } from "../store/repositories.ts";
@@ -147,7 +147,9 @@ async function step(
       const missed = await pullsWithoutBranches(deps.db, repository.id, cursor.after, 50);
       for (const number of missed) await readMissed(deps, client, repository, number);
       const last = missed.at(-1);
-      return last === undefined ? null : { ...cursor, after: last };
+      if (last !== undefined) return { ...cursor, after: last };
+      await readUnheard(deps.db, repository.id);
+      return null;
     }
   }
 }

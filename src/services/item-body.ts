@@ -26,6 +26,7 @@ export async function itemBody(
 ): Promise<ItemBody> {
   const { facts } = item;
   const held = isHeld(facts.claim, asker.now);
+  const reasons = whyNotReady(facts, item.defects, asker);
   const priority = tagValue(facts.tags, "priority:");
   const phase = tagValue(facts.tags, "phase:");
   const ref = itemRef(repository.id, facts.number);
@@ -60,12 +61,13 @@ export async function itemBody(
       reading: item.attempts.reading,
     },
     resume: resume && resumeBlock(resume),
-    resumable: isResumable(facts) && !held && facts.state === null,
+    // Of use only to who may claim it now.
+    resumable: isResumable(facts) && reasons.length === 0,
     stale: item.links.some((link) => link.relation === "anchoredTo") ? null : false,
     staleLinks: [],
     resourceLeases: [],
     defects: item.defects.map(defectBody),
-    reasons: whyNotReady(facts, item.defects, asker).map((reason) => reasonBody(reason)),
+    reasons: reasons.map((reason) => reasonBody(reason)),
     createdAt: facts.createdAt.toISOString(),
     updatedAt: item.updatedAt.toISOString(),
   };
