@@ -132,10 +132,41 @@ create trigger item_facts_changed after update on item for each row
     is distinct from (new.enrolled, new.admitted, new.state, new.issue_open, new.open_blockers, new.parts, new.ancestors,
          new.integrates, new.tags, new.grouping, new.attempts_after)) execute function on_item_facts();
 
+-- What becomes of an item is news to those that wait for it, and to those above and below it.
+create function ask_checks_around(repo bigint, num integer) returns void language plpgsql volatile as $$
+declare near record;
+begin
+  for near in
+    select l.repository_id as repo, l.number as num from record_link l
+    where l.target_repository_id = repo and l.target_number = num and l.number is not null
+      and l.relation in ('blockedBy', 'partOf', 'integrates')
+    union
+    select l.target_repository_id, l.target_number from record_link l
+    where l.repository_id = repo and l.number = num and l.target_number is not null
+      and l.relation in ('partOf', 'integrates')
+    order by 1, 2
+  loop
+    perform ask_item_check(near.repo, near.num);
+  end loop;
+end $$;
+
+create function on_item_news() returns trigger language plpgsql as $$
+begin
+  perform ask_checks_around(new.repository_id, new.number);
+  return null;
+end $$;
+create trigger item_news after update of state, enrolled, tags, grouping on item for each row
+  when (old.state is distinct from new.state or old.enrolled is distinct from new.enrolled
+        or old.tags is distinct from new.tags or old.grouping is distinct from new.grouping)
+  execute function on_item_news();
+create trigger issue_news after insert or update of state, state_reason, gone on issue for each row
+  execute function on_item_news();
+
 create function on_link_facts() returns trigger language plpgsql as $$
 declare edge record := coalesce(new, old);
 begin
   if edge.number is not null then perform ask_item_check(edge.repository_id, edge.number); end if;
+  if edge.target_number is not null then perform ask_item_check(edge.target_repository_id, edge.target_number); end if;
   return null;
 end $$;
 create trigger record_link_facts after insert or delete on record_link for each row execute function on_link_facts();

@@ -155,6 +155,7 @@ const TRANSIENT: readonly string[] = [
   "ancestor_claimed",
   "quarantined",
   "not_quiesced",
+  "in_review",
   "resource_unavailable",
 ];
 

@@ -28,9 +28,11 @@ import {
   takeBackfill,
 } from "../store/backfill.ts";
 import { isDataError } from "../store/failure.ts";
+
 import { findIssue, introduceIssue, saveComment, saveLabel } from "../store/mirror.ts";
 import { unmirroredBlockers } from "../store/native-links.ts";
-import { forgetReading } from "../store/pull-readings.ts";
+import { forgetReading, readUnheard } from "../store/pull-readings.ts";
+
 import { type PullSnapshot, pullsWithoutBranches } from "../store/pulls.ts";
 import { lockRecord } from "../store/records.ts";
 import { findRepositoryById, markHeard, type Repository, saveRepository } from "../store/repositories.ts";
@@ -158,7 +160,9 @@ async function step(
       const unseen = await unmirroredBlockers(deps.db, repository.id, cursor.after, 50);
       for (const number of unseen) await takeBlocker(deps, client, repository, number);
       const last = unseen.at(-1);
-      return last === undefined ? null : { ...cursor, after: last };
+      if (last !== undefined) return { ...cursor, after: last };
+      await readUnheard(deps.db, repository.id);
+      return null;
     }
   }
 }

@@ -28,6 +28,7 @@ export async function itemBody(
 ): Promise<ItemBody> {
   const { facts } = item;
   const held = isHeld(facts.claim, asker.now);
+  const reasons = whyNotReady(facts, item.defects, asker);
   const priority = tagValue(facts.tags, "priority:");
   const phase = tagValue(facts.tags, "phase:");
   const ref = itemRef(repository.id, facts.number);
@@ -68,13 +69,14 @@ export async function itemBody(
       reading: item.attempts.reading,
     },
     resume: resume && resumeBlock(resume),
-    resumable: isResumable(facts) && !held && facts.state === null,
+    // Of use only to who may claim it now.
+    resumable: isResumable(facts) && reasons.length === 0,
     stale: staleness(item.anchoring),
     staleLinks: await printAnchors(db, repository, item.anchoring.drifted),
     anchors: item.anchoring.state,
     resourceLeases: [],
     defects: item.defects.map((defect) => defectBody(since(defect))),
-    reasons: whyNotReady(facts, item.defects, asker).map((reason) => reasonBody(reason)),
+    reasons: reasons.map((reason) => reasonBody(reason)),
     createdAt: facts.createdAt.toISOString(),
     updatedAt: item.updatedAt.toISOString(),
   };

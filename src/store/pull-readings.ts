@@ -119,6 +119,16 @@ export async function forgetReading(trx: Trx, repositoryId: number, pull: number
     .execute();
 }
 
+/** Own pull requests that the mirror holds for open, and of which nothing was heard: they may be closed by now. */
+export async function readUnheard(db: Db, repositoryId: number): Promise<void> {
+  await sql`
+    update pull_request p set read_at = null, read_due_at = db_now()
+    where p.repository_id = ${repositoryId} and p.state = 'open' and p.read_at < db_now() - interval '10 minutes'
+      and exists (select 1 from own_pull o where o.repository_id = p.repository_id and o.pull_number = p.number)`.execute(
+    db,
+  );
+}
+
 /** Something happened to these pull requests that GitHub's word about merging may not know of. */
 export async function markMoved(trx: Trx, repositoryId: number, pulls: readonly number[]): Promise<void> {
   if (pulls.length === 0) return;

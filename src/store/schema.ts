@@ -1,9 +1,12 @@
 /** The tables of `migrations/`, as Kysely sees them. Only the store knows these shapes. */
 
 import type { ColumnType, Generated, JSONColumnType } from "kysely";
+
 import type { AnchorTables } from "./anchor-schema.ts";
 import type { AuthoringTables } from "./authoring-schema.ts";
+import type { HandoverTables } from "./handover-schema.ts";
 import type { LinkTables } from "./link-schema.ts";
+
 import type { MirrorTables } from "./mirror-schema.ts";
 
 type Timestamp = ColumnType<Date, Date | string, Date | string>;
@@ -239,26 +242,6 @@ export interface ClaimWaiterTable {
   queued_at: Defaulted<Date>;
 }
 
-export interface ResumeBlockTable {
-  repository_id: number;
-  number: number;
-  branch: string | null;
-  pull_number: number | null;
-  sha: string | null;
-  note: string | null;
-  location_fence: Defaulted<number | null>;
-  fence: number;
-  owner: string;
-  written_at: Defaulted<Date>;
-}
-
-export interface ChangedPathTable {
-  repository_id: number;
-  number: number;
-  path: string;
-  seen_at: Defaulted<Date>;
-}
-
 export interface KeptAnswerTable {
   actor: string;
   key: string;
@@ -272,7 +255,7 @@ export interface KeptAnswerTable {
   kept_until: Timestamp;
 }
 
-export interface Tables extends MirrorTables, LinkTables, AnchorTables, AuthoringTables {
+export interface Tables extends MirrorTables, HandoverTables, LinkTables, AnchorTables, AuthoringTables {
   replica: ReplicaTable;
   claim_waiter: ClaimWaiterTable;
   installation: InstallationTable;
@@ -287,8 +270,6 @@ export interface Tables extends MirrorTables, LinkTables, AnchorTables, Authorin
   claim_marker: ClaimMarkerTable;
   fence_home: FenceHomeTable;
   outbox: OutboxTable;
-  resume_block: ResumeBlockTable;
-  changed_path: ChangedPathTable;
   kept_answer: KeptAnswerTable;
   transition: TransitionTable;
   defect: DefectTable;

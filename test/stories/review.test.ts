@@ -407,6 +407,18 @@ describe("what was there before the App", () => {
   });
 });
 
+it("a pull request that was closed while the App was suspended is heard of when it comes back", async () => {
+  const { number, pull } = await itemWithPull();
+  await stories.pass(700);
+  await world.settled();
+  await expectResumable(number);
+  world.github.suspend("acme");
+  repo.as("bob").closePull(pull);
+  world.github.unsuspend("acme");
+  await world.settled();
+  expect(await api.item(number)).toMatchObject({ role: "queue", resumable: false });
+});
+
 it("GitHub being away puts readings off, and forgets none", async () => {
   const number = await readyItem();
   repo.as("bob").push(`feat/issue-${number}`);
