@@ -70,6 +70,10 @@ export const ClaimGranted = z
     baseBranch: z.string().nullable().optional(),
     workingBranch: z.string().optional(),
     resume: ResumePack.nullable().optional(),
+    overlaps: z
+      .array(z.int())
+      .optional()
+      .meta({ description: "Items in flight that touch files which this one touches, too" }),
     title: z.string().nullable(),
     url: z.string().nullable().optional(),
   })

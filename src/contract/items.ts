@@ -58,6 +58,9 @@ export const ItemBody = z
     resumable: z.boolean(),
     stale: z.boolean().nullable(),
     staleLinks: z.array(z.string()),
+    anchors: z.enum(["none", "pending", "fresh", "stale"]).meta({
+      description: "Whether what it is anchored to is as it was; pending: not all of it was read yet",
+    }),
     resourceLeases: z.array(z.never()),
     defects: z.array(DefectBody),
     reasons: z.array(ReasonBody),

@@ -5,33 +5,66 @@
 
 import picomatch from "picomatch";
 
-const isGlob = (anchor: string): boolean => /[*?[{]/.test(anchor);
+/** What an item touches when it says nothing and the configuration wants it said. */
+const EVERYTHING = "**";
 
-/** Without `./` and slashes at its ends: `src/` is the directory `src`. */
-const plain = (anchor: string): string => anchor.replace(/^(?:\.?\/)+/, "").replace(/\/+$/, "");
+/**
+ * The radius of an item that is anchored to these paths of its own repository. Research touches nothing. Without
+ * anchors nothing is known: it is taken to touch nothing, or everything where the configuration says `requireAnchors`.
+ */
+export function blastRadius(
+  anchors: readonly string[],
+  item: { readonly isResearch: boolean; readonly requireAnchors: boolean },
+): readonly string[] {
+  if (item.isResearch) return [];
+  return anchors.length === 0 && item.requireAnchors ? [EVERYTHING] : anchors;
+}
 
-/** The directories that a path lies in, and the path itself. */
-function upwards(path: string): string[] {
-  const parts = path.split("/");
-  return parts.map((_, index) => parts.slice(0, index + 1).join("/"));
+export const isGlob = (anchor: string): boolean => /[*?[{]/.test(anchor);
+
+/** Without `.` and needless slashes: `./src//` is the directory `src`. Empty: the whole repository. */
+export const plainPath = (anchor: string): string =>
+  anchor
+    .split("/")
+    .filter((part) => part !== "" && part !== ".")
+    .join("/");
+
+/** The directories that a path lies in, the repository's root first, and the path itself. */
+export function upwards(path: string): string[] {
+  const parts = path === "" ? [] : path.split("/");
+  return ["", ...parts.map((_, index) => parts.slice(0, index + 1).join("/"))];
 }
 
 /** The part of a glob before its first wildcard, as far as it is whole directories: `src` of a glob for all below it. */
-function base(glob: string): string {
+export function globBase(glob: string): string {
   const parts = glob.split("/");
   const wild = parts.findIndex(isGlob);
   return parts.slice(0, wild).join("/");
 }
 
-const isWithin = (path: string, directory: string): boolean =>
+/** What a glob matches: also names that begin with a dot, as git has it. */
+export const globMatcher = (glob: string): ((path: string) => boolean) =>
+  picomatch(glob, { dot: true, nonegate: true });
+
+/** Whether a path is the directory, or lies below it. */
+export const isWithin = (path: string, directory: string): boolean =>
   directory === "" || path === directory || path.startsWith(`${directory}/`);
 
+/** Made once for many questions: making the matcher costs more than many matches. */
+interface Glob {
+  readonly text: string;
+  readonly base: string;
+  readonly matches: (path: string) => boolean;
+}
+
+const globOf = (text: string): Glob => ({ text, base: globBase(text), matches: globMatcher(text) });
+
 /** Two globs meet, as far as can be told without a file list, when one's directory lies in the other's. */
-function globMeets(glob: string, other: string): boolean {
-  if (isGlob(other)) return isWithin(base(glob), base(other)) || isWithin(base(other), base(glob));
+function globMeets({ text, base, matches }: Glob, other: string): boolean {
+  if (isGlob(other)) return isWithin(base, globBase(other)) || isWithin(globBase(other), base);
   // A directory meets the globs that reach below it; what has no extension is taken for one.
-  const mayHold = !/\.[^/]+$/.test(other) && isWithin(other, base(glob)) && glob.includes("**");
-  return picomatch.isMatch(other, glob, { dot: true }) || isWithin(base(glob), other) || mayHold;
+  const mayHold = !/\.[^/]+$/.test(other) && isWithin(other, base) && text.includes("**");
+  return matches(other) || isWithin(base, other) || mayHold;
 }
 
 /** Where anchors can lie that these may meet: at a place, or anywhere below a directory (empty: the root). */
@@ -51,18 +84,18 @@ export class RadiusIndex {
   /** Items by each of their paths, and by each directory that those lie in. */
   readonly #at = new Map<string, Set<number>>();
   readonly #below = new Map<string, Set<number>>();
-  readonly #globs: { glob: string; number: number }[] = [];
+  readonly #globs: { glob: Glob; number: number }[] = [];
   readonly #paths: { path: string; number: number }[] = [];
 
   constructor(items: Iterable<{ readonly number: number; readonly radius: readonly string[] }>) {
     for (const { number, radius } of items) {
-      for (const anchor of radius) this.#add(number, plain(anchor));
+      for (const anchor of radius) this.#add(number, plainPath(anchor));
     }
   }
 
   #add(number: number, anchor: string): void {
     if (isGlob(anchor)) {
-      this.#globs.push({ glob: anchor, number });
+      this.#globs.push({ glob: globOf(anchor), number });
       return;
     }
     this.#paths.push({ path: anchor, number });
@@ -73,9 +106,10 @@ export class RadiusIndex {
   /** The items whose radius this one meets, ascending; never itself. */
   meets(item: { readonly number: number; readonly radius: readonly string[] }): number[] {
     const found = new Set<number>();
-    for (const anchor of item.radius.map(plain)) {
+    for (const anchor of item.radius.map(plainPath)) {
       if (isGlob(anchor)) {
-        for (const { path, number } of this.#paths) if (globMeets(anchor, path)) found.add(number);
+        const glob = globOf(anchor);
+        for (const { path, number } of this.#paths) if (globMeets(glob, path)) found.add(number);
       } else {
         for (const directory of upwards(anchor)) add(found, this.#at.get(directory));
         add(found, this.#below.get(anchor));

@@ -19,11 +19,9 @@ export function touchesFile(push: PushFacts, path: string): "yes" | "no" | "unkn
   if (push.deleted) return "no";
   const { commits } = push;
   if (commits?.some((paths) => paths.includes(path))) return push.forced ? "unknown" : "yes";
-  const mayHideMore =
-    push.created ||
-    push.forced ||
-    commits === null ||
-    commits.length === 0 ||
-    commits.length >= MAX_LISTED_COMMITS;
-  return mayHideMore ? "unknown" : "no";
+  return mayHideMore(push) ? "unknown" : "no";
 }
+
+/** Whether what the push lists may not be all that it changed. */
+export const mayHideMore = ({ created, forced, commits }: PushFacts): boolean =>
+  created || forced || commits === null || commits.length === 0 || commits.length >= MAX_LISTED_COMMITS;

@@ -1,5 +1,6 @@
 /** Defects: reported with the item and the offending value, never absorbed (protocol 6). */
 
+import { type Anchor, driftText, pathOf } from "./anchors.ts";
 import type { AttemptReading } from "./attempts.ts";
 import { blockerName } from "./blockers.ts";
 import { isTerminalTag } from "./item-state.ts";
@@ -14,6 +15,7 @@ export type DefectCode =
   | "dangling_blocker"
   | "stalled_blocker"
   | "dependency_cycle"
+  | "stale_anchor"
   | "claimed_but_unmarked"
   | "marker_without_grant"
   | "wrong_base"
@@ -45,6 +47,8 @@ export interface DefectFacts {
   readonly reading: AttemptReading;
   readonly relations: readonly string[];
   readonly cycles: readonly Cycle[];
+  /** Its anchors that are another now. */
+  readonly drifted: readonly Anchor[];
   /** When the facts last changed, as far as is known. */
   readonly since: Date;
   /** The oldest time at which a wait for GitHub to catch up is a defect. */
@@ -91,6 +95,7 @@ export function defectsOf(facts: DefectFacts): Defect[] {
       report("dangling_blocker", name, `blocked by ${name}, which ${what}`);
     }
   }
+  found.push(...staleAnchor(item, facts));
   for (const relation of facts.relations) {
     if (!RELATIONS.includes(relation)) {
       report(
@@ -139,6 +144,22 @@ export const tellingDefects = (item: ItemFacts, defects: readonly Defect[]): Def
   item.state === null || item.state === "parked"
     ? [...defects]
     : defects.filter(({ code }) => OF_THE_ENDED.has(code));
+
+/** Of an item that is done nobody asks: its own merge changed what it was anchored to. */
+function staleAnchor(item: ItemFacts, { drifted, since }: DefectFacts): Defect[] {
+  const isOver = item.state === "complete" || item.state === "cancelled";
+  if (drifted.length === 0 || isOver) return [];
+  const times = drifted.flatMap(({ driftedAt }) => (driftedAt === null ? [] : [driftedAt.getTime()]));
+  return [
+    {
+      code: "stale_anchor",
+      number: item.number,
+      value: drifted.map(pathOf).join(", "),
+      detail: driftText(drifted),
+      since: times.length === 0 ? since : new Date(Math.min(...times)),
+    },
+  ];
+}
 
 function tagDefects(
   item: ItemFacts,

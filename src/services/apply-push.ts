@@ -3,8 +3,10 @@
 import type { z } from "zod";
 import { CONFIGURATION_PATH } from "../contract/configuration.ts";
 import type { PushPayload } from "../contract/github-payloads.ts";
+import { judgePush } from "../domain/anchor-push.ts";
 import { itemOfBranch } from "../domain/branch-names.ts";
-import { touchesFile } from "../domain/configuration-push.ts";
+import { type PushFacts, touchesFile } from "../domain/configuration-push.ts";
+import { findAnchoredPaths, saveAnchorPush } from "../store/anchors.ts";
 import type { Trx } from "../store/database.ts";
 import { addChangedPaths, itemsAtBranch } from "../store/handover.ts";
 import { lockItems } from "../store/item-lock.ts";
@@ -28,6 +30,7 @@ export async function applyPush(deps: Deps, seq: number, payload: Payload): Prom
   if (!repository || !branch) return settleDelivery(deps, seq, async () => {});
   const look = branch === repository.defaultBranch ? await lookAfterPush(deps, repository, payload) : null;
   let isReadAgain = false;
+  let hasDrifted = false;
   await settleDelivery(deps, seq, async (trx) => {
     // It takes items' locks, which come before rows.
     if (!payload.deleted) await meetBase(trx, repository, branch);
@@ -40,6 +43,7 @@ export async function applyPush(deps: Deps, seq: number, payload: Payload): Prom
       pushedAt: pushedAt(payload) ?? new Date(0),
     });
     if (look !== null) isReadAgain = await takeConfiguration(trx, repository, look);
+    hasDrifted = await tellAnchors(trx, repository.id, branch, payload);
     if (payload.deleted) return;
     const named = itemOfBranch(branch);
     // A push to the default branch is nobody's work, whatever a resume block says.
@@ -58,6 +62,7 @@ export async function applyPush(deps: Deps, seq: number, payload: Payload): Prom
   });
   if (isReadAgain) deps.wake.backfill(repository.id);
   deps.wake.pulls();
+  if (hasDrifted) deps.wake.anchors();
 }
 
 /** A push to a base may make a conflict, and GitHub tells of none: what goes there is read again, in its time. */
@@ -69,6 +74,28 @@ async function meetBase(trx: Trx, repository: Repository, base: string): Promise
   await markMoved(trx, repository.id, [...new Set(into.map(({ pull }) => pull))]);
   await reviewItems(trx, repository, items);
 }
+
+/** Whether what is anchored on the branch is to be read. */
+async function tellAnchors(
+  trx: Trx,
+  repositoryId: number,
+  branch: string,
+  payload: Payload,
+): Promise<boolean> {
+  const anchored = await findAnchoredPaths(trx, repositoryId, branch);
+  if (anchored === null) return false;
+  const push = { ...factsOf(payload), before: payload.before ?? null };
+  const { follows, isRead } = judgePush(push, anchored.seen, anchored.paths);
+  await saveAnchorPush(trx, repositoryId, branch, { seen: follows ? payload.after : null, isRead });
+  return isRead;
+}
+
+const factsOf = ({ created, deleted, forced, commits }: Payload): PushFacts => ({
+  created: created ?? false,
+  deleted: deleted ?? false,
+  forced: forced ?? false,
+  commits: commits?.map(pathsOf) ?? null,
+});
 
 const pathsOf = ({ added, modified, removed }: NonNullable<Payload["commits"]>[number]): string[] => [
   ...(added ?? []),
@@ -86,15 +113,7 @@ function pushedAt({ repository }: Payload): Date | null {
 
 /** Null: the push leaves the configuration alone. */
 async function lookAfterPush(deps: Deps, repository: Repository, payload: Payload): Promise<Look | null> {
-  const touched = touchesFile(
-    {
-      created: payload.created ?? false,
-      deleted: payload.deleted ?? false,
-      forced: payload.forced ?? false,
-      commits: payload.commits?.map(pathsOf) ?? null,
-    },
-    CONFIGURATION_PATH,
-  );
+  const touched = touchesFile(factsOf(payload), CONFIGURATION_PATH);
   if (touched === "no") return null;
   return lookAtConfiguration(deps, repository, repository.defaultBranch, {
     kind: "push",

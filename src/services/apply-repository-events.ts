@@ -137,6 +137,7 @@ export async function applyRepository(
     if (look !== null) isReadAgain = await takeConfiguration(trx, saved.repository, look);
   });
   if (isReadAgain) deps.wake.backfill(repository.id);
+  if (isMoved) deps.wake.anchors();
 }
 
 /** `label`: a definition was made, changed or deleted. Our own are made again: a maintainer steers by them. */

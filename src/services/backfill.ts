@@ -85,6 +85,8 @@ async function goOn(
     deps.wake.pulls();
     if (next === null) {
       await finishBackfill(deps.db, repositoryId, worker);
+      // What was anchored while GitHub could not be asked.
+      deps.wake.anchors();
       await markHeard(deps.db, repositoryId);
       deps.log.info({ repository: `${repository.owner}/${repository.name}` }, "the backfill is complete");
       return;

@@ -61,12 +61,12 @@ async function disjoint(
   repository: Repository,
   batch: readonly number[],
 ): Promise<ReadonlySet<number>> {
-  const inFlight = await radiiInFlight(deps.db, repository.id, repository.settings.quarantineSeconds);
+  const inFlight = await radiiInFlight(deps.db, repository.id, repository.settings);
   if (inFlight.length === 0) return new Set(batch);
   const underWay = new RadiusIndex(inFlight);
   // As in the ready set: work that lies in a pull request is not held up by other work that does.
   const atWork = new RadiusIndex(inFlight.filter((item) => item.atWork));
-  const radii = await radiiOf(deps.db, repository.id, batch);
+  const radii = await radiiOf(deps.db, repository.id, batch, repository.settings);
   const meeting = new Set(
     radii
       .filter((item) => (item.hasPull ? atWork : underWay).meets(item).length > 0)

@@ -1,11 +1,14 @@
 /** Takes a claim (protocol 4): one call to the database; losing is an answer; who wants to wait gets in line. */
 
 import type { ClaimAnswer, ClaimRequest } from "../contract/claims.ts";
+import { RadiusIndex } from "../domain/blast-radius.ts";
 import { workingBranch } from "../domain/branch-names.ts";
 import { clampLease } from "../domain/lease.ts";
 import { numberOfRef, type RecordRef, recordKey } from "../domain/record-key.ts";
 import { tagValue } from "../domain/tags.ts";
 import { releaseMarker } from "../store/claim-line.ts";
+import type { Db } from "../store/database.ts";
+import { radiiInFlight } from "../store/radii.ts";
 import type { Repository } from "../store/repositories.ts";
 import { type ClaimCall, type ClaimGrantedRow, type ClaimRow, takeClaim } from "../store/take-claim.ts";
 import type { Caller } from "./caller.ts";
@@ -187,7 +190,7 @@ async function itemPart(
   deps: Deps,
   { repository }: ClaimTarget,
   number: number,
-  { tags, url, previous, ownPull }: ClaimGrantedRow,
+  { tags, url, previous, ownPull, anchored }: ClaimGrantedRow,
 ) {
   const type = tagValue(tags ?? [], "type:") ?? repository.settings.defaults.type;
   const baseBranch = tagValue(tags ?? [], "baseBranch:");
@@ -197,6 +200,15 @@ async function itemPart(
     workingBranch: workingBranch({ number, type, epicBranch: baseBranch }),
     // Who takes what nobody had has nothing to read up on: the common grant is one call to the database.
     resume: previous === null && !ownPull ? null : await resumePack(deps.db, repository, number),
+    overlaps:
+      anchored || repository.settings.requireAnchors ? await overlaps(deps.db, repository, number) : [],
     url,
   };
+}
+
+/** The items in flight whose blast radius meets that of this one, which is in flight itself (protocol 6, step 11). */
+async function overlaps(db: Db, repository: Repository, number: number): Promise<number[]> {
+  const inFlight = await radiiInFlight(db, repository.id, repository.settings);
+  const own = inFlight.find((item) => item.number === number);
+  return own ? new RadiusIndex(inFlight).meets(own) : [];
 }

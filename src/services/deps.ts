@@ -30,5 +30,6 @@ export interface Wake {
   /** Items' defects are to be looked at. */
   checks(): void;
   pulls(): void;
+  anchors(): void;
   backfill(repositoryId: number): void;
 }

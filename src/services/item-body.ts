@@ -1,6 +1,7 @@
 /** An item as callers see it. */
 
 import type { ItemBody } from "../contract/items.ts";
+import { staleness } from "../domain/anchors.ts";
 import { isPoison } from "../domain/attempts.ts";
 import type { Defect } from "../domain/defects.ts";
 import { roleOf } from "../domain/item-state.ts";
@@ -14,7 +15,7 @@ import { findResume } from "../store/handover.ts";
 import { defectTimes } from "../store/item-checks.ts";
 import type { ItemView } from "../store/item-view.ts";
 import type { Repository } from "../store/repositories.ts";
-import { printLinks } from "./record-links.ts";
+import { printAnchors, printLinks } from "./record-links.ts";
 import { resumeBlock } from "./resume-pack.ts";
 
 export const defectBody = (defect: Defect) => ({ ...defect, since: defect.since.toISOString() });
@@ -68,8 +69,9 @@ export async function itemBody(
     },
     resume: resume && resumeBlock(resume),
     resumable: isResumable(facts) && !held && facts.state === null,
-    stale: item.links.some((link) => link.relation === "anchoredTo") ? null : false,
-    staleLinks: [],
+    stale: staleness(item.anchoring),
+    staleLinks: await printAnchors(db, repository, item.anchoring.drifted),
+    anchors: item.anchoring.state,
     resourceLeases: [],
     defects: item.defects.map((defect) => defectBody(since(defect))),
     reasons: whyNotReady(facts, item.defects, asker).map((reason) => reasonBody(reason)),

@@ -62,6 +62,7 @@ export class Once {
         inbox: () => void woken.add("inbox"),
         outbox: () => void woken.add("outbox"),
         pulls: () => void woken.add("pulls"),
+        anchors: () => void woken.add("anchors"),
       };
       const outcome = await work({ ...this.#deps, db: trx, wake });
       if (outcome.kept) {
@@ -73,6 +74,7 @@ export class Once {
     if (woken.has("inbox")) this.#deps.wake.inbox();
     if (woken.has("outbox")) this.#deps.wake.outbox();
     if (woken.has("pulls")) this.#deps.wake.pulls();
+    if (woken.has("anchors")) this.#deps.wake.anchors();
     return result;
   }
 

@@ -1,12 +1,14 @@
 /** Reads a memory record. An absent or expired one is an answer, not an error (protocol 2). */
 
 import type { RecallAnswer, RecordAnswer } from "../contract/memory.ts";
+import { anchoringOf, isAnchor, staleness } from "../domain/anchors.ts";
 import { recordKey } from "../domain/record-key.ts";
+import { findAnchors } from "../store/anchors.ts";
 import type { Db } from "../store/database.ts";
 import { findRecord, type MemoryRecord } from "../store/records.ts";
 import { type ClaimTarget, refOf } from "./claim.ts";
 import type { Deps } from "./deps.ts";
-import { printLinks } from "./record-links.ts";
+import { printAnchors, printLinks } from "./record-links.ts";
 
 export async function recall(deps: Deps, target: ClaimTarget): Promise<RecallAnswer> {
   const record = await findRecord(deps.db, refOf(target));
@@ -15,7 +17,8 @@ export async function recall(deps: Deps, target: ClaimTarget): Promise<RecallAns
 }
 
 export async function recordAnswer(db: Db, target: ClaimTarget, record: MemoryRecord): Promise<RecordAnswer> {
-  const anchored = record.links.some((link) => link.relation === "anchoredTo");
+  const anchors = record.links.some(isAnchor) ? await findAnchors(db, refOf(target)) : [];
+  const anchoring = anchoringOf(record.links, anchors);
   return {
     exists: true,
     key: recordKey(target.repository, target.topic, target.id),
@@ -31,8 +34,8 @@ export async function recordAnswer(db: Db, target: ClaimTarget, record: MemoryRe
     createdAt: record.createdAt.toISOString(),
     updatedAt: record.updatedAt.toISOString(),
     expiresAt: record.expiresAt?.toISOString() ?? null,
-    // Null: not evaluated. A record without anchors cannot be stale.
-    stale: anchored ? null : false,
-    staleLinks: [],
+    // Null: not read yet. A record without anchors cannot be stale.
+    stale: staleness(anchoring),
+    staleLinks: await printAnchors(db, target.repository, anchoring.drifted),
   };
 }

@@ -54,3 +54,13 @@ export async function printLinks(db: Db, home: Repository, links: readonly Recor
   }
   return Object.fromEntries(printed);
 }
+
+/** Prints the keys of files. */
+export async function printAnchors(
+  db: Db,
+  home: Repository,
+  anchors: readonly LinkTarget[],
+): Promise<string[]> {
+  const links = anchors.map(({ repositoryId, target }) => ({ relation: "anchoredTo", repositoryId, target }));
+  return (await printLinks(db, home, links)).anchoredTo ?? [];
+}

@@ -4,6 +4,7 @@ import type { RecordAnswer, RememberRequest, UpdateRequest } from "../contract/m
 import { Problem } from "../contract/problem.ts";
 import { BACKLOG, numberOfRef, type RepositoryName } from "../domain/record-key.ts";
 import { isReservedTag } from "../domain/tags.ts";
+import { anchorAnew } from "../store/anchors.ts";
 import { inTransaction, type Trx } from "../store/database.ts";
 import {
   addLinks,
@@ -46,7 +47,7 @@ export async function remember(
   request: RememberRequest,
 ): Promise<{ record: RecordAnswer; created: boolean }> {
   const { tags = [], links = {}, ...scalars } = request;
-  return inTransaction(deps.db, async (trx) => {
+  const written = await inTransaction(deps.db, async (trx) => {
     const repository = await repositoryForWriting(trx, deps, address.repository);
     const target: ClaimTarget = { ...address, repository };
     await passFence(trx, deps, caller, target, token);
@@ -60,6 +61,8 @@ export async function remember(
     const before = await findRecord(trx, refOf(target));
     return { record: await write(trx, target, before, change), created: before === null };
   });
+  if (links.anchoredTo) deps.wake.anchors();
+  return written;
 }
 
 /** Patches a record that must exist. */
@@ -70,8 +73,14 @@ export async function update(
   token: number | null,
   request: UpdateRequest,
 ): Promise<RecordAnswer> {
-  return fencedWrite(deps, caller, target, token, (trx) => patchRecord(trx, target, request));
+  const answer = await fencedWrite(deps, caller, target, token, (trx) => patchRecord(trx, target, request));
+  if (movesAnchors(request)) deps.wake.anchors();
+  return answer;
 }
+
+/** What is anchored is to be read: it was anchored just now, or the base branch may be another. */
+export const movesAnchors = ({ tags, links }: Pick<UpdateRequest, "tags" | "links">): boolean =>
+  links?.add?.anchoredTo !== undefined || tags !== undefined;
 
 /** The patch itself, for who has passed the fence in this transaction. */
 export async function patchRecord(
@@ -176,4 +185,5 @@ async function apply(
   });
   await removeEdges(trx, ref, change.removeLinks);
   await addLinks(trx, ref, change.addLinks);
+  await anchorAnew(trx, ref, change.addLinks);
 }

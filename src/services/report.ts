@@ -34,7 +34,9 @@ export async function report(deps: Deps, repository: Repository, { limit }: Repo
   };
   const parked = page.items.filter(({ facts }) => facts.enrolled && facts.state === "parked");
   const divergences = page.items.flatMap(divergencesOf);
-  const anchored = page.items.filter(({ facts }) => facts.state === null && facts.radius.length > 0).length;
+  const anchored = page.items.filter(
+    ({ facts, anchoring }) => facts.state === null && anchoring.state !== "none",
+  ).length;
   const total = (rows: readonly unknown[]): number => Math.min(rows.length, MOST);
   return {
     repository: `${repository.owner}/${repository.name}`,

@@ -8,7 +8,7 @@ import type { Caller } from "./caller.ts";
 import type { Deps } from "./deps.ts";
 import { fencedWrite } from "./fenced-write.ts";
 import { getItem, noItem } from "./read-items.ts";
-import { patchRecord } from "./remember.ts";
+import { movesAnchors, patchRecord } from "./remember.ts";
 import { recording, writeResume } from "./write-resume.ts";
 
 export async function updateItem(
@@ -32,5 +32,6 @@ export async function updateItem(
     deps.wake.outbox();
     deps.wake.pulls();
   }
+  if (movesAnchors(patch)) deps.wake.anchors();
   return answer;
 }

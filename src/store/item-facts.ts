@@ -142,6 +142,10 @@ async function read(
          from cycle_member y where y.repository_id = i.repository_id and y.number = i.number
            and (y.relation <> 'blockedBy' or not exists (select 1 from cycle_member d where d.cycle = y.cycle
              and blocker_satisfied(d.repository_id, 'mem/backlog/issue-' || d.number)))) as cycles,
+      (select coalesce(jsonb_agg(jsonb_build_object('repositoryId', a.target_repository_id, 'target', a.target,
+           'branch', a.branch, 'captured', a.captured, 'current', a.current, 'driftedAt', a.drifted_at)
+           order by a.target_repository_id, a.target), '[]')
+         from anchor a where a.repository_id = i.repository_id and a.topic = 'backlog' and a.id = r.id) as anchors,
       (select coalesce(jsonb_agg(jsonb_build_object('code', n.code, 'value', n.value, 'detail', n.detail,
            'since', n.since) order by n.since), '[]')
          from incident n where n.repository_id = i.repository_id and n.number = i.number) as incidents,

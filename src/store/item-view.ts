@@ -1,6 +1,8 @@
 /** An item as the rules see it, made of the row that `item-facts.ts` reads. */
 
+import { type Anchor, type Anchoring, anchoringOf, pathOf } from "../domain/anchors.ts";
 import { type AttemptFacts, type Attempts, countAttempts } from "../domain/attempts.ts";
+import { blastRadius } from "../domain/blast-radius.ts";
 import { type Blocker, type BlockerFacts, blockerStatus } from "../domain/blockers.ts";
 import { startingAt } from "../domain/cycles.ts";
 import { type Cycle, type Defect, type DefectCode, defectsOf } from "../domain/defects.ts";
@@ -16,6 +18,7 @@ export interface ItemView {
   readonly facts: ItemFacts;
   readonly attempts: Attempts & { readonly grants: number; readonly markers: number };
   readonly defects: readonly Defect[];
+  readonly anchoring: Anchoring;
   readonly title: string;
   readonly url: string;
   readonly labels: readonly string[];
@@ -28,7 +31,7 @@ export interface ItemView {
 }
 
 /** What a repository's settings say about its items. */
-export type Limits = Pick<RepositorySettings, "poisonThreshold" | "quarantineSeconds">;
+export type Limits = Pick<RepositorySettings, "poisonThreshold" | "quarantineSeconds" | "requireAnchors">;
 
 export interface ItemViewRow {
   number: number;
@@ -58,6 +61,7 @@ export interface ItemViewRow {
   links: { relation: string; repositoryId: number; target: string }[];
   blockers: BlockerRow[];
   cycles: CycleRow[];
+  anchors: (Omit<Anchor, "driftedAt"> & { driftedAt: string | null })[];
   incidents: { code: DefectCode; value: string; detail: string; since: string }[];
   active_at: Date | null;
   own_threshold: number | null;
@@ -123,13 +127,19 @@ export function toView(row: ItemViewRow, repositoryId: number, settings: Limits)
     grouping: row.grouping,
     hold: row.hold && { ...row.hold, at: new Date(row.hold.at) },
     startedAbove: row.started_above,
-    radius: radiusOf(row, repositoryId),
+    radius: radiusOf(row, repositoryId, settings),
     review: row.review,
     activeAt: row.active_at,
     quarantineSeconds: settings.quarantineSeconds,
   };
+  const anchors = row.anchors.map((anchor) => ({
+    ...anchor,
+    driftedAt: anchor.driftedAt === null ? null : new Date(anchor.driftedAt),
+  }));
+  const anchoring = anchoringOf(row.links, anchors);
   const derived = defectsOf({
     item: facts,
+    drifted: anchoring.drifted,
     reading: attempts.reading,
     relations: [...new Set(row.links.map((link) => link.relation))],
     cycles: row.cycles.map((cycle) => toCycle(cycle, repositoryId, row.number)),
@@ -146,6 +156,7 @@ export function toView(row: ItemViewRow, repositoryId: number, settings: Limits)
     facts,
     attempts: { ...attempts, grants: row.grants.length, markers: row.markers.length },
     defects: [...derived, ...incidents],
+    anchoring,
     title: row.title,
     url: row.html_url,
     labels: row.labels,
@@ -158,13 +169,19 @@ export function toView(row: ItemViewRow, repositoryId: number, settings: Limits)
   };
 }
 
-/** Files of its own repository; research touches none. */
-function radiusOf(row: ItemViewRow, repositoryId: number): string[] {
-  if (tagValue(row.tags, "phase:") === "research") return [];
-  return row.links.flatMap((link) => {
-    const isAnchor = link.relation === "anchoredTo" && link.repositoryId === repositoryId;
-    return isAnchor && link.target.startsWith("file/") ? [link.target.slice("file/".length)] : [];
-  });
+/** Of the files of its own repository. */
+function radiusOf(
+  { tags, links }: ItemViewRow,
+  repositoryId: number,
+  { requireAnchors }: Limits,
+): readonly string[] {
+  const paths = links
+    .filter(
+      ({ relation, repositoryId: at, target }) =>
+        relation === "anchoredTo" && at === repositoryId && target.startsWith("file/"),
+    )
+    .map(pathOf);
+  return blastRadius(paths, { isResearch: tagValue(tags, "phase:") === "research", requireAnchors });
 }
 
 function toClaim(row: ItemViewRow): ItemFacts["claim"] {

@@ -1,6 +1,7 @@
 /** The tables of `migrations/`, as Kysely sees them. Only the store knows these shapes. */
 
 import type { ColumnType, Generated, JSONColumnType } from "kysely";
+import type { AnchorTables } from "./anchor-schema.ts";
 import type { LinkTables } from "./link-schema.ts";
 import type { MirrorTables } from "./mirror-schema.ts";
 
@@ -270,7 +271,7 @@ export interface KeptAnswerTable {
   kept_until: Timestamp;
 }
 
-export interface Tables extends MirrorTables, LinkTables {
+export interface Tables extends MirrorTables, LinkTables, AnchorTables {
   replica: ReplicaTable;
   claim_waiter: ClaimWaiterTable;
   installation: InstallationTable;

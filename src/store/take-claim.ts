@@ -44,6 +44,8 @@ export interface ClaimGrantedRow {
   readonly tags: readonly string[] | null;
   readonly title: string | null;
   readonly url: string | null;
+  /** Whether it is anchored to anything. */
+  readonly anchored: boolean;
 }
 
 export interface ClaimRefusedRow {
@@ -59,13 +61,20 @@ export type ClaimRow = ClaimGrantedRow | ClaimRefusedRow;
 
 const TAKE_CLAIM = {
   name: "take_claim",
-  text: "select take_claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) as answer",
+  text: `select json_build_object(
+    'claim', take_claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14),
+    'anchored', exists (select 1 from anchor where repository_id = $1 and topic = $2 and id = $3)) as answer`,
 };
+
+interface Answer {
+  readonly claim: Omit<ClaimGrantedRow, "anchored"> | ClaimRefusedRow;
+  readonly anchored: boolean;
+}
 
 /** Takes a claim, refuses it, or puts the caller into the line. */
 export async function takeClaim(db: Db, call: ClaimCall): Promise<ClaimRow> {
   const { ref } = call;
-  const answer = await callFunction<ClaimRow>(db, TAKE_CLAIM, [
+  const { claim: answer, anchored } = await callFunction<Answer>(db, TAKE_CLAIM, [
     ref.repositoryId,
     ref.topic,
     ref.id,
@@ -82,5 +91,5 @@ export async function takeClaim(db: Db, call: ClaimCall): Promise<ClaimRow> {
     call.markAfterSeconds,
   ]);
   if (!answer.granted && answer.reason === "moved") throw repositoryMoved();
-  return answer;
+  return answer.granted ? { ...answer, anchored } : answer;
 }

@@ -11,12 +11,22 @@ const facts = (
   reading: "consistent",
   relations: [],
   cycles: [],
+  drifted: [],
   since: at(-60),
   settledBefore: at(-300),
   stateAt: null,
   ...rest,
 });
 const tagged = (prefix: string, ...tags: string[]) => facts({ tags: tagsWith(prefix, ...tags) });
+const drifted = (path: string, seconds: number) => ({
+  repositoryId: 10,
+  target: `file/${path}`,
+  branch: "main",
+  captured: "a1",
+  current: "a2",
+  driftedAt: at(seconds),
+});
+const DRIFTED = { drifted: [drifted("src/a.ts", -60), drifted("docs/", -30)] };
 const DONE = { state: "complete", tags: tagsWith("state:", "state:complete") } as const;
 
 describe("defectsOf", () => {
@@ -73,6 +83,13 @@ describe("defectsOf", () => {
       facts({ attempts: 2 }, { reading: "marker_without_grant" }),
       "2",
     ],
+    ["stale_anchor", "files that changed", facts({}, DRIFTED), "src/a.ts, docs/"],
+    [
+      "stale_anchor",
+      "of a parked item",
+      facts({ state: "parked", tags: tagsWith("state:", "state:parked") }, DRIFTED),
+      "src/a.ts, docs/",
+    ],
     ["issue_closed_item_live", "closed by an agent", facts({ issueOpen: false }), "closed"],
     ["item_complete_issue_open", "still open long after", facts(DONE, { stateAt: at(-301) }), "open"],
   ])("%s: %s", (code, _, given, value) =>
@@ -103,6 +120,11 @@ describe("defectsOf", () => {
     ["never claimed", facts({}, { reading: "never_claimed" })],
     ["a complete item whose issue is closed", facts({ ...DONE, issueOpen: false }, { stateAt: at(-301) })],
     ["a complete item whose issue is about to be closed", facts(DONE, { stateAt: at(-299) })],
+    [
+      "a complete item whose merge changed what it was anchored to",
+      facts({ ...DONE, issueOpen: false }, DRIFTED),
+    ],
+    ["a cancelled item that is stale", facts({ state: "cancelled", issueOpen: false }, DRIFTED)],
     ["a cancelled item whose issue is closed", facts({ state: "cancelled", issueOpen: false })],
     ["a parked item", facts({ state: "parked", tags: tagsWith("state:", "state:parked") })],
   ])("finds nothing wrong with %s", (_, given) => expect(defectsOf(given)).toEqual([]));

@@ -171,6 +171,7 @@ describe("defects (section 6: tag, state, blocker and base-branch defects take a
     "claimed_but_unmarked",
     "marker_without_grant",
     "label_removed_by_agent",
+    "stale_anchor",
     "unknown_relation",
   ])("%s only reports", (code) => {
     expect(numbers(setOf([item()], [defect(7, code)]).ready)).toEqual([7]);

@@ -186,6 +186,33 @@ describe("repositories", () => {
     expect((await octokit.rest.repos.getContent(raw)).data).toBe("hello\n");
   });
 
+  test("trees are listed by commit and by their own id, whole or one level, and cut off where they are too large", async () => {
+    repo.setFile("main", "docs/a.txt", "hello\n");
+    repo.setFile("main", "docs/deep/b.txt", "b\n");
+    const list = async (tree_sha: string, recursive?: string) => {
+      const { data } = await octokit.rest.git.getTree({
+        ...widgets,
+        tree_sha,
+        ...(recursive ? { recursive } : {}),
+      });
+      return { paths: data.tree.map(({ path, type }) => `${path} ${type}`), ...data };
+    };
+    const all = await list(repo.tip("main"), "0");
+    expect(all.paths).toEqual(
+      expect.arrayContaining(["docs tree", "docs/a.txt blob", "docs/deep tree", "docs/deep/b.txt blob"]),
+    );
+    expect(all.truncated).toBe(false);
+    expect(all.tree.find(({ path }) => path === "docs/a.txt")?.sha).toBe(
+      "ce013625030ba8dba906f756967f9e9ca394464a",
+    );
+    const docs = all.tree.find(({ path }) => path === "docs")?.sha ?? "";
+    expect((await list(docs)).paths).toEqual(["a.txt blob", "deep tree"]);
+    expect((await list(docs, "1")).paths).toEqual(["a.txt blob", "deep tree", "deep/b.txt blob"]);
+    repo.record.maxTreeEntries = 2;
+    expect(await list(docs, "1")).toMatchObject({ truncated: true, paths: ["a.txt blob", "deep tree"] });
+    expect(await statusOf(octokit.rest.git.getTree({ ...widgets, tree_sha: "0".repeat(40) }))).toBe(404);
+  });
+
   test("the App makes a branch if it may write contents", async () => {
     const ref = { ...widgets, ref: "refs/heads/feat/epic/x", sha: repo.tip("main") };
     await octokit.rest.git.createRef(ref);

@@ -140,6 +140,7 @@ export class World {
     this.app.deps.wake.inbox();
     this.app.deps.wake.outbox();
     this.app.deps.wake.pulls();
+    this.app.deps.wake.anchors();
   }
 
   /** The park sweep, now. */
@@ -183,7 +184,16 @@ export class World {
       select 'backfill ' || name || ' ' || coalesce(backfill_error, '') from repository r
         join installation i on i.id = r.installation_id
         where backfill_state = 'pending' and installed and current_name and suspended_at is null
-          and i.removed_at is null and backfill_error is null`);
+          and i.removed_at is null and backfill_error is null
+      union all
+      select 'anchors ' || a.branch from anchor a join repository r on r.id = a.target_repository_id
+        join installation i on i.id = r.installation_id
+        left join anchored_branch b on b.repository_id = a.target_repository_id and b.name = a.branch
+        where installed and current_name and suspended_at is null and i.removed_at is null
+          and (a.read_at is null or b.wanted > b.done or b.reader is not null
+            or b.read_at < db_now() - interval '1 day')
+          -- What could not be read is tried again later.
+          and not (b.reader is null and coalesce(b.reader_until, '-infinity') > db_now())`);
     return rows.map(({ what }) => what).join(", ");
   }
 

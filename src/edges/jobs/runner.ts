@@ -13,6 +13,7 @@ import type { Deps } from "../../services/deps.ts";
 import { drainLane, type Receive } from "../../services/drain-inbox.ts";
 import { drainInstallation } from "../../services/drain-outbox.ts";
 import { readDuePull } from "../../services/read-pulls.ts";
+import { readDueBranch } from "../../services/read-anchors.ts";
 import { sweep } from "../../services/sweep.ts";
 import { pendingBackfills } from "../../store/backfill.ts";
 import { isConnectionLost } from "../../store/failure.ts";
@@ -42,6 +43,8 @@ const OUTBOX_LOOPS = 4;
 const CHECK_LOOPS = 2;
 /** How many pull requests one process reads at once: nothing waits for them but an item's place in the ready set. */
 const PULL_LOOPS = 2;
+/** How many branches one process reads at once for what is anchored on them: nobody waits for it. */
+const ANCHOR_LOOPS = 2;
 /** How long work under way may come to its own end before GitHub's requests are cut off. */
 const GRACE_MS = 3_000;
 /** How soon a runner that ended by itself is started again. */
@@ -90,6 +93,7 @@ export async function startJobs(deps: Deps, options: JobsOptions): Promise<Jobs>
         drains.outbox.settled(),
         drains.checks.settled(),
         drains.pulls.settled(),
+        drains.anchors.settled(),
       ]);
       await within(ended, Math.min(GRACE_MS, withinMs));
       deps.github.stop();
@@ -110,6 +114,7 @@ interface Drains {
   readonly outbox: Drain;
   readonly checks: Drain;
   readonly pulls: Drain;
+  readonly anchors: Drain;
 }
 
 function createDrains(deps: Deps, options: JobsOptions, stopping: AbortSignal): Drains {
@@ -131,6 +136,14 @@ function createDrains(deps: Deps, options: JobsOptions, stopping: AbortSignal): 
       loops: OUTBOX_LOOPS,
       unit: () => drainInstallation(deps, stopping),
       onIdle: async () => wakeIn(deps, "outbox", await secondsUntilPromise(deps.db)),
+      onError,
+      stopping,
+    }),
+    anchors: new Drain({
+      loops: ANCHOR_LOOPS,
+      unit: () => readDueBranch(deps),
+      // What is to be tried again can wait for the ticker.
+      onIdle: async () => {},
       onError,
       stopping,
     }),
@@ -157,6 +170,7 @@ function taskList(deps: Deps, options: JobsOptions, drains: Drains, stopping: Ab
     outbox: () => drains.outbox.wake(),
     checks: () => drains.checks.wake(),
     pulls: () => drains.pulls.wake(),
+    anchors: () => drains.anchors.wake(),
     sweep: async () => {
       // Asked for again before the work, so that a sweep that fails is not the last.
       await askForJob(deps.db, "sweep", { key: "sweep", inSeconds: options.sweepSeconds, keep: true });
@@ -180,6 +194,7 @@ async function lookForWork(deps: Deps, options: JobsOptions): Promise<void> {
   await askForJob(deps.db, "outbox", { key: "outbox" });
   await askForJob(deps.db, "checks", { key: "checks" });
   await askForJob(deps.db, "pulls", { key: "pulls" });
+  await askForJob(deps.db, "anchors", { key: "anchors" });
   await askForJob(deps.db, "sweep", { key: "sweep", inSeconds: options.sweepSeconds, keep: true });
   for (const repositoryId of await pendingBackfills(deps.db, 50)) {
     await askForJob(deps.db, "backfill", { key: `backfill:${repositoryId}`, payload: { repositoryId } });

@@ -43,6 +43,7 @@ export function createWake(db: Db, log: Logger, ended: AbortSignal): Wake {
     outbox: spaced(() => ask("outbox", { key: "outbox" }), SPACE_MS),
     checks: spaced(() => ask("checks", { key: "checks" }), SPACE_MS),
     pulls: spaced(() => ask("pulls", { key: "pulls" }), SPACE_MS),
+    anchors: spaced(() => ask("anchors", { key: "anchors" }), SPACE_MS),
     backfill: (repositoryId) =>
       void ask("backfill", { key: `backfill:${repositoryId}`, payload: { repositoryId } }),
   };

@@ -12,6 +12,7 @@ import { contents } from "./contents.ts";
 import { page } from "./pagination.ts";
 import { resolveRef } from "./resolve-ref.ts";
 import { type RepositoryRequest, type Route, redirect, repositoryRoute } from "./route.ts";
+import { tree } from "./trees.ts";
 
 /** A comparison names at most this many files. */
 const MAX_COMPARED_FILES = 300;
@@ -40,6 +41,7 @@ export const gitRoutes: Route[] = [
     if (sha === undefined) throw notFound();
     return ok(refJson(request.world, request.repository, branch, sha));
   }),
+  repositoryRoute("GET", "/git/trees/:sha*", "contents:read", tree),
   repositoryRoute("POST", "/git/refs", "contents:write", (request) => {
     const { world, actor, repository, body } = request;
     const ref = requiredString(body, "ref", "Reference");

@@ -193,6 +193,8 @@ export type Repository = {
   createdAt: Date;
   updatedAt: Date;
   pushedAt: Date;
+  /** How many entries of a tree are listed at once; GitHub's own limit unless a test wants it met. */
+  maxTreeEntries?: number;
 };
 
 export type Installation = {

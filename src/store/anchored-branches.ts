@@ -1,0 +1,142 @@
+/** Which branches are to be read for what is anchored on them, and who reads (protocol 11). */
+
+import { sql } from "kysely";
+import { dbNowPlus } from "./clock.ts";
+import type { Db } from "./database.ts";
+
+/** A reading is a few requests; of a tree that GitHub does not list whole it is many. */
+const LEASE_SECONDS = 900;
+/** What no push told of is found within a day. */
+const RECONCILE_SECONDS = 86_400;
+
+export interface DueBranch {
+  readonly repositoryId: number;
+  readonly installationId: number;
+  readonly name: string;
+  /** Up to where this reading will have done what was wanted. */
+  readonly wanted: number;
+  readonly seen: string | null;
+}
+
+/**
+ * Leases a branch that is to be read: something anchored on it was not read yet, a push called for it, or the last
+ * reading is a day old. Null: there is none, or another process was faster.
+ */
+export async function takeDueBranch(db: Db, reader: string): Promise<DueBranch | null> {
+  const { rows } = await sql<DueBranch>`
+    with due as (
+      select r.id, r.installation_id, d.name
+      from repository r
+      join installation i on i.id = r.installation_id and i.suspended_at is null and i.removed_at is null
+        and coalesce(i.paused_until, '-infinity') <= db_now()
+      cross join lateral (
+        select a.branch as name, 0 as rank from anchor a where a.target_repository_id = r.id and a.read_at is null
+        union all
+        select b.name, 1 from anchored_branch b where b.repository_id = r.id and b.wanted > b.done
+        union all
+        select b.name, 2 from anchored_branch b where b.repository_id = r.id
+          and b.read_at < db_now() - make_interval(secs => ${RECONCILE_SECONDS})) as d
+      where r.installed and r.current_name
+        and exists (select 1 from anchor a where a.target_repository_id = r.id and a.branch = d.name)
+        and not exists (select 1 from anchored_branch b where b.repository_id = r.id and b.name = d.name
+          and b.reader_until > db_now())
+      order by d.rank limit 1),
+    leased as (
+      insert into anchored_branch as b (repository_id, name, reader, reader_until)
+      select id, name, ${reader}, db_now() + make_interval(secs => ${LEASE_SECONDS}) from due
+      on conflict (repository_id, name) do update set reader = excluded.reader, reader_until = excluded.reader_until
+        where b.reader_until is null or b.reader_until <= db_now()
+      returning repository_id, name, wanted, seen_sha)
+    select l.repository_id as "repositoryId", due.installation_id as "installationId", l.name, l.wanted,
+      l.seen_sha as seen
+    from leased l join due on due.id = l.repository_id and due.name = l.name`.execute(db);
+  return rows[0] ?? null;
+}
+
+export interface AnchorRow {
+  readonly repositoryId: number;
+  readonly topic: string;
+  readonly id: string;
+  readonly target: string;
+  readonly asked: number;
+  readonly sinceSha: string | null;
+  readonly captured: string | null;
+}
+
+/** Everything anchored on the branch, in any record. */
+export async function anchorsAt(db: Db, { repositoryId, name }: DueBranch): Promise<AnchorRow[]> {
+  const { rows } = await sql<AnchorRow>`
+    select repository_id as "repositoryId", topic, id, target, asked, since_sha as "sinceSha", captured
+    from anchor where target_repository_id = ${repositoryId} and branch = ${name}`.execute(db);
+  return rows;
+}
+
+export interface ReadAnchor extends AnchorRow {
+  readonly current: string | null;
+  readonly drifted: boolean;
+}
+
+/**
+ * Stores what was found and gives the lease back. What was asked for anew meanwhile, or is being written to, stays to be
+ * read. False: the lease was lost, and nothing is stored.
+ */
+export async function saveReading(
+  db: Db,
+  branch: DueBranch,
+  reader: string,
+  { head, anchors }: { head: string | null; anchors: readonly ReadAnchor[] },
+): Promise<boolean> {
+  return db.transaction().execute(async (trx) => {
+    const lease = await sql`
+      update anchored_branch set reader = null, reader_until = null, read_at = db_now(), done = ${branch.wanted},
+        seen_sha = case when seen_sha is not distinct from ${branch.seen}::text then ${head}::text else seen_sha end
+      where repository_id = ${branch.repositoryId} and name = ${branch.name} and reader = ${reader}
+      returning 1`.execute(trx);
+    if (lease.rows.length === 0) return false;
+    const { rows } = await sql<{ left: number }>`
+      with found as (
+        select * from jsonb_to_recordset(${JSON.stringify(anchors)}::jsonb) as f ("repositoryId" bigint, topic text,
+          id text, target text, asked integer, captured text, current text, drifted boolean)),
+      news as (
+        select f.* from found f join anchor a on a.repository_id = f."repositoryId" and a.topic = f.topic
+          and a.id = f.id and a.target_repository_id = ${branch.repositoryId} and a.target = f.target
+        where a.asked = f.asked and (a.read_at is null or a.current is distinct from f.current
+          or a.captured is distinct from f.captured)),
+      -- Nobody is waited for: who writes to several records takes them in an order of its own.
+      free as (
+        select a.repository_id, a.topic, a.id, a.target from anchor a join news n on n."repositoryId" = a.repository_id
+          and n.topic = a.topic and n.id = a.id and n.target = a.target
+        where a.target_repository_id = ${branch.repositoryId} for update of a skip locked),
+      saved as (
+        update anchor a set captured = n.captured, current = n.current, read_at = db_now(),
+          drifted_at = case when n.drifted then coalesce(a.drifted_at, db_now()) end
+        from news n join free u on u.repository_id = n."repositoryId" and u.topic = n.topic and u.id = n.id
+          and u.target = n.target
+        where a.repository_id = n."repositoryId" and a.topic = n.topic and a.id = n.id
+          and a.target_repository_id = ${branch.repositoryId} and a.target = n.target and a.asked = n.asked
+        returning 1)
+      select ((select count(*) from news) - (select count(*) from saved))::int as left`.execute(trx);
+    if ((rows[0]?.left ?? 0) > 0) {
+      await sql`
+        update anchored_branch set wanted = wanted + 1, reader_until = db_now() + interval '1 second'
+        where repository_id = ${branch.repositoryId} and name = ${branch.name}`.execute(trx);
+    }
+    return true;
+  });
+}
+
+/** Gives the lease back; the branch is not tried again before so many seconds. */
+export async function releaseBranch(
+  db: Db,
+  branch: DueBranch,
+  reader: string,
+  seconds: number,
+): Promise<void> {
+  await db
+    .updateTable("anchored_branch")
+    .set({ reader: null, reader_until: dbNowPlus(seconds) })
+    .where("repository_id", "=", branch.repositoryId)
+    .where("name", "=", branch.name)
+    .where("reader", "=", reader)
+    .execute();
+}
