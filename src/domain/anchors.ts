@@ -71,8 +71,21 @@ export function afterReading(
 }
 
 const MOST_NAMED = 5;
+/** Defects are kept by their value, in an index. */
+const MOST_VALUE = 300;
 
 export const pathOf = ({ target }: { readonly target: string }): string => target.slice("file/".length);
+
+/** The drifted anchors by their paths, as far as they fit. */
+export function driftValue(drifted: readonly Anchor[]): string {
+  const [first = "", ...others] = drifted.map(pathOf);
+  let named = first;
+  for (const [index, path] of others.entries()) {
+    if (named.length + path.length > MOST_VALUE) return `${named} and ${others.length - index} more`;
+    named += `, ${path}`;
+  }
+  return named;
+}
 
 /** The drifted anchors in words, and what to do about them. */
 export function driftText(drifted: readonly Anchor[]): string {

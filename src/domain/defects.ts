@@ -1,6 +1,6 @@
 /** Defects: reported with the item and the offending value, never absorbed (protocol 6). */
 
-import { type Anchor, driftText, pathOf } from "./anchors.ts";
+import { type Anchor, driftText, driftValue } from "./anchors.ts";
 import type { AttemptReading } from "./attempts.ts";
 import { blockerName } from "./blockers.ts";
 import { isTerminalTag } from "./item-state.ts";
@@ -154,7 +154,7 @@ function staleAnchor(item: ItemFacts, { drifted, since }: DefectFacts): Defect[]
     {
       code: "stale_anchor",
       number: item.number,
-      value: drifted.map(pathOf).join(", "),
+      value: driftValue(drifted),
       detail: driftText(drifted),
       since: times.length === 0 ? since : new Date(Math.min(...times)),
     },

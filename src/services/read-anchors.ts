@@ -7,15 +7,16 @@ import { createHash, randomUUID } from "node:crypto";
 import { setImmediate as pause } from "node:timers/promises";
 import { AnchoredTree, partsOf } from "../domain/anchored-tree.ts";
 import { afterReading, isDrifted, pathOf } from "../domain/anchors.ts";
+import { numberOfRef } from "../domain/record-key.ts";
 import type { Client } from "../github/connection.ts";
 import { failureOf } from "../github/failure.ts";
 import type { RepoAddress } from "../github/reads.ts";
 import { readBranchHead, readTree, TreeTooLarge } from "../github/trees.ts";
 import {
+  type AnchorNews,
   type AnchorRow,
   anchorsAt,
   type DueBranch,
-  type ReadAnchor,
   releaseBranch,
   saveReading,
   takeDueBranch,
@@ -61,16 +62,20 @@ async function read(deps: Deps, due: DueBranch, reader: string): Promise<void> {
   const atHead = head === null ? null : await readIds(client, repository, head, anchors);
   if (head !== null && atHead === null) throw new Error("the branch moved while it was read");
   const before = await readEarlier(client, repository, head, anchors);
-  const found = anchors.map((anchor): ReadAnchor => {
+  const news = anchors.flatMap((anchor): AnchorNews[] => {
     const path = pathOf(anchor);
-    const { sinceSha } = anchor;
+    const { sinceSha, captured, current } = anchor;
     const ids = afterReading(anchor.captured, {
       atHead: atHead?.get(path) ?? null,
       whenAnchored: sinceSha === null ? null : (before.get(sinceSha)?.get(path) ?? null),
     });
-    return { ...anchor, ...ids, drifted: isDrifted(ids.captured, ids.current) };
+    const isNews = anchor.readAt === null || ids.captured !== captured || ids.current !== current;
+    if (!isNews) return [];
+    const drifted = isDrifted(ids.captured, ids.current);
+    const item = drifted || isDrifted(captured, current) ? numberOfRef(anchor) : null;
+    return [{ ...anchor, ...ids, drifted, item }];
   });
-  await saveReading(deps.db, due, reader, { head, anchors: found });
+  await saveReading(deps.db, due, reader, { head, news });
 }
 
 /** What is not captured yet, as it was at the heads of the time, where those are not the head any more. */

@@ -3,6 +3,7 @@
 import { sql } from "kysely";
 import { dbNowPlus } from "./clock.ts";
 import type { Db } from "./database.ts";
+import { askItemChecks } from "./item-checks.ts";
 
 /** A reading is a few requests; of a tree that GitHub does not list whole it is many. */
 const LEASE_SECONDS = 900;
@@ -61,67 +62,75 @@ export interface AnchorRow {
   readonly asked: number;
   readonly sinceSha: string | null;
   readonly captured: string | null;
+  readonly current: string | null;
+  /** Null: it is to be read. */
+  readonly readAt: Date | null;
 }
 
 /** Everything anchored on the branch, in any record. */
 export async function anchorsAt(db: Db, { repositoryId, name }: DueBranch): Promise<AnchorRow[]> {
   const { rows } = await sql<AnchorRow>`
-    select repository_id as "repositoryId", topic, id, target, asked, since_sha as "sinceSha", captured
+    select repository_id as "repositoryId", topic, id, target, asked, since_sha as "sinceSha", captured, current,
+      read_at as "readAt"
     from anchor where target_repository_id = ${repositoryId} and branch = ${name}`.execute(db);
   return rows;
 }
 
-export interface ReadAnchor extends AnchorRow {
+export interface AnchorNews extends Pick<AnchorRow, "repositoryId" | "topic" | "id" | "target" | "asked"> {
+  readonly captured: string | null;
   readonly current: string | null;
   readonly drifted: boolean;
+  /** The item whose defects may be others now; null: none. */
+  readonly item: number | null;
 }
 
 /**
- * Stores what was found and gives the lease back. What was asked for anew meanwhile, or is being written to, stays to be
- * read. False: the lease was lost, and nothing is stored.
+ * Stores what is news and gives the lease back. Nobody is waited for, who may have more than one item or record locked:
+ * what is being written to just now, and what was asked for anew meanwhile, is read again.
  */
 export async function saveReading(
   db: Db,
   branch: DueBranch,
   reader: string,
-  { head, anchors }: { head: string | null; anchors: readonly ReadAnchor[] },
-): Promise<boolean> {
-  return db.transaction().execute(async (trx) => {
+  { head, news }: { head: string | null; news: readonly AnchorNews[] },
+): Promise<void> {
+  await db.transaction().execute(async (trx) => {
     const lease = await sql`
       update anchored_branch set reader = null, reader_until = null, read_at = db_now(), done = ${branch.wanted},
         seen_sha = case when seen_sha is not distinct from ${branch.seen}::text then ${head}::text else seen_sha end
       where repository_id = ${branch.repositoryId} and name = ${branch.name} and reader = ${reader}
       returning 1`.execute(trx);
-    if (lease.rows.length === 0) return false;
-    const { rows } = await sql<{ left: number }>`
-      with found as (
-        select * from jsonb_to_recordset(${JSON.stringify(anchors)}::jsonb) as f ("repositoryId" bigint, topic text,
-          id text, target text, asked integer, captured text, current text, drifted boolean)),
-      news as (
-        select f.* from found f join anchor a on a.repository_id = f."repositoryId" and a.topic = f.topic
-          and a.id = f.id and a.target_repository_id = ${branch.repositoryId} and a.target = f.target
-        where a.asked = f.asked and (a.read_at is null or a.current is distinct from f.current
-          or a.captured is distinct from f.captured)),
-      -- Nobody is waited for: who writes to several records takes them in an order of its own.
+    if (lease.rows.length === 0 || news.length === 0) return;
+    const { rows } = await sql<{ repositoryId: number; item: number | null }>`
+      with news as (
+        select * from jsonb_to_recordset(${JSON.stringify(news)}::jsonb) as n ("repositoryId" bigint, topic text,
+          id text, target text, asked integer, captured text, current text, drifted boolean, item integer)),
+      items as (
+        select i.repository_id, i.number from item i
+        where (i.repository_id, i.number) in (select "repositoryId", item from news where item is not null)
+        for update skip locked),
       free as (
-        select a.repository_id, a.topic, a.id, a.target from anchor a join news n on n."repositoryId" = a.repository_id
-          and n.topic = a.topic and n.id = a.id and n.target = a.target
-        where a.target_repository_id = ${branch.repositoryId} for update of a skip locked),
-      saved as (
-        update anchor a set captured = n.captured, current = n.current, read_at = db_now(),
-          drifted_at = case when n.drifted then coalesce(a.drifted_at, db_now()) end
-        from news n join free u on u.repository_id = n."repositoryId" and u.topic = n.topic and u.id = n.id
-          and u.target = n.target
-        where a.repository_id = n."repositoryId" and a.topic = n.topic and a.id = n.id
-          and a.target_repository_id = ${branch.repositoryId} and a.target = n.target and a.asked = n.asked
-        returning 1)
-      select ((select count(*) from news) - (select count(*) from saved))::int as left`.execute(trx);
-    if ((rows[0]?.left ?? 0) > 0) {
-      await sql`
-        update anchored_branch set wanted = wanted + 1, reader_until = db_now() + interval '1 second'
-        where repository_id = ${branch.repositoryId} and name = ${branch.name}`.execute(trx);
-    }
-    return true;
+        select a.repository_id, a.topic, a.id, a.target from anchor a
+        join news n on n."repositoryId" = a.repository_id and n.topic = a.topic and n.id = a.id and n.target = a.target
+        where a.target_repository_id = ${branch.repositoryId} and a.asked = n.asked
+          and (n.item is null or (n."repositoryId", n.item) in (select repository_id, number from items)
+            or not exists (select 1 from item i where i.repository_id = n."repositoryId" and i.number = n.item))
+        for update of a skip locked)
+      update anchor a set captured = n.captured, current = n.current, read_at = db_now(),
+        drifted_at = case when n.drifted then coalesce(a.drifted_at, db_now()) end
+      from news n join free f on f.repository_id = n."repositoryId" and f.topic = n.topic and f.id = n.id
+        and f.target = n.target
+      where a.repository_id = n."repositoryId" and a.topic = n.topic and a.id = n.id
+        and a.target_repository_id = ${branch.repositoryId} and a.target = n.target and a.asked = n.asked
+      returning a.repository_id as "repositoryId", n.item`.execute(trx);
+    await askItemChecks(
+      trx,
+      rows.flatMap(({ repositoryId, item }) => (item === null ? [] : [{ repositoryId, number: item }])),
+    );
+    if (rows.length === news.length) return;
+    await sql`
+      update anchored_branch set wanted = wanted + 1, reader_until = db_now() + interval '1 second'
+      where repository_id = ${branch.repositoryId} and name = ${branch.name}`.execute(trx);
   });
 }
 

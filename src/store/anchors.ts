@@ -2,8 +2,9 @@
 
 import { sql } from "kysely";
 import type { Anchor } from "../domain/anchors.ts";
-import type { RecordRef } from "../domain/record-key.ts";
+import { numberOfRef, type RecordRef } from "../domain/record-key.ts";
 import type { Db, Trx } from "./database.ts";
+import { askItemChecks } from "./item-checks.ts";
 import type { RecordLink } from "./records.ts";
 
 /** Those of one record. */
@@ -29,8 +30,15 @@ export async function findAnchors(db: Db, ref: RecordRef): Promise<Anchor[]> {
 
 /** Captures anew those of these links that were captured before: whoever adds a link again has looked at the file. */
 export async function anchorAnew(trx: Trx, ref: RecordRef, links: readonly RecordLink[]): Promise<void> {
-  for (const { relation, repositoryId, target } of links) {
-    if (relation !== "anchoredTo") continue;
+  const anchors = links.filter(({ relation }) => relation === "anchoredTo");
+  if (anchors.length === 0) return;
+  const number = numberOfRef(ref);
+  // The item's row first: its defects may be others now.
+  if (number !== null)
+    await sql`select 1 from item where repository_id = ${ref.repositoryId} and number = ${number} for update`.execute(
+      trx,
+    );
+  for (const { repositoryId, target } of anchors) {
     await sql`
       update anchor a set asked = asked + 1, captured = null, current = null, read_at = null, drifted_at = null,
         since_sha = (select b.seen_sha from anchored_branch b
@@ -40,6 +48,7 @@ export async function anchorAnew(trx: Trx, ref: RecordRef, links: readonly Recor
       trx,
     );
   }
+  if (number !== null) await askItemChecks(trx, [{ repositoryId: ref.repositoryId, number }]);
 }
 
 /** The paths that are anchored on a branch, and its head as it was seen last. Null: none are. */

@@ -76,6 +76,17 @@ export async function keepDefects(
   return { opened: defects.filter((defect) => !had.has(nameOf(defect))), closed };
 }
 
+/** Asks for items to be looked at. The caller has locked their rows, as everybody has who changes what they depend on. */
+export async function askItemChecks(trx: Trx, items: readonly ItemToCheck[]): Promise<void> {
+  if (items.length === 0) return;
+  await sql`
+    select ask_item_check(t.repository_id, t.number) from (
+      select distinct repository_id, number from unnest(${items.map(({ repositoryId }) => repositoryId)}::bigint[],
+        ${items.map(({ number }) => number)}::int[]) as u (repository_id, number) order by 1, 2) as t`.execute(
+    trx,
+  );
+}
+
 /** Defects that come with time: GitHub has had long enough to catch up. Asks for these items to be looked at. */
 export async function askOverdueChecks(db: Db, settleSeconds: number): Promise<void> {
   await sql`

@@ -5,6 +5,7 @@ import {
   afterReading,
   anchoringOf,
   driftText,
+  driftValue,
   isDrifted,
   NO_BRANCH,
   staleness,
@@ -88,4 +89,16 @@ describe("driftText", () => {
     const seven = Array.from({ length: 7 }, (_, index) => anchor({ target: `file/${index}`, current: "x" }));
     expect(driftText(seven)).toMatch(/^0 changed .*, 4 changed on main, and 2 more since/);
   });
+});
+
+describe("driftValue", () => {
+  const paths = (...names: string[]) => driftValue(names.map((name) => anchor({ target: `file/${name}` })));
+  const long = "x".repeat(200);
+
+  it.each<[string, string, string]>([
+    ["one", paths("a.ts"), "a.ts"],
+    ["several", paths("a.ts", "docs/", "b.ts"), "a.ts, docs/, b.ts"],
+    ["one that is long", paths(`${long}${long}`), `${long}${long}`],
+    ["more than fit", paths("a", long, long, "b"), `a, ${long} and 2 more`],
+  ])("names %s", (_, value, wanted) => expect(value).toBe(wanted));
 });

@@ -113,8 +113,9 @@ describe("when the App is installed later", () => {
   it("records, links and claims move to GitHub's repository, and the tokens go on", async () => {
     const api = on("acme/widgets");
     await api.repo("PUT", "/memory/notes/a", {
-      body: { title: "Before", links: { related: ["mem/notes/b"] } },
+      body: { title: "Before", links: { related: ["mem/notes/b"], anchoredTo: ["file/README.md"] } },
     });
+    expect(await api.repo("GET", "/memory/notes/a")).toMatchObject({ stale: null, staleLinks: [] });
     await api.repo("PUT", "/memory/notes/b", { body: { links: { related: ["mem/notes/a"] } } });
     await on("acme/other").repo("PUT", "/memory/notes/o", {
       body: { links: { related: ["repo/acme/widgets/mem/notes/a"] } },
@@ -137,7 +138,8 @@ describe("when the App is installed later", () => {
     expect(await named("acme", "widgets")).toEqual([
       expect.objectContaining({ id: repo.id, installed: true, mirrorAgeSeconds: expect.any(Number) }),
     ]);
-    expect(await api.repo("GET", "/memory/notes/a")).toEqual(before);
+    // What it is anchored to can be read now.
+    expect(await api.repo("GET", "/memory/notes/a")).toEqual({ ...before, stale: false });
     expect((await on("acme/other").repo("GET", "/memory/notes/o")).links).toEqual({
       related: ["repo/acme/widgets/mem/notes/a"],
     });
