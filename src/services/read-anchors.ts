@@ -4,7 +4,7 @@
  */
 
 import { createHash, randomUUID } from "node:crypto";
-import { setImmediate as pause } from "node:timers/promises";
+import { setImmediate as pause, setTimeout as rest } from "node:timers/promises";
 import { AnchoredTree, partsOf } from "../domain/anchored-tree.ts";
 import { afterReading, isDrifted, pathOf } from "../domain/anchors.ts";
 import { numberOfRef } from "../domain/record-key.ts";
@@ -17,8 +17,9 @@ import {
   type AnchorRow,
   anchorsAt,
   type DueBranch,
+  finishReading,
   releaseBranch,
-  saveReading,
+  saveNews,
   takeDueBranch,
 } from "../store/anchored-branches.ts";
 import { pauseInstallation } from "../store/outbox.ts";
@@ -27,6 +28,9 @@ import type { Deps } from "./deps.ts";
 
 /** After a failure that names no time. */
 const RETRY_SECONDS = 30;
+/** How often, and after what time, what somebody was writing to is tried again. */
+const SAVE_TRIES = 10;
+const SAVE_AGAIN_MS = 100;
 /** The tree is as large tomorrow as today, almost always. */
 const RETRY_LARGE_SECONDS = 86_400;
 
@@ -75,7 +79,23 @@ async function read(deps: Deps, due: DueBranch, reader: string): Promise<void> {
     const item = drifted || isDrifted(captured, current) ? numberOfRef(anchor) : null;
     return [{ ...anchor, ...ids, drifted, item }];
   });
-  await saveReading(deps.db, due, reader, { head, news });
+  const isWhole = await save(deps, due, reader, news);
+  await finishReading(deps.db, due, reader, { head, isWhole });
+}
+
+/** False: some of it could not be stored, however often it was tried. */
+async function save(
+  deps: Deps,
+  due: DueBranch,
+  reader: string,
+  news: readonly AnchorNews[],
+): Promise<boolean> {
+  let left: readonly AnchorNews[] | null = news;
+  for (let tries = 0; left !== null && left.length > 0 && tries < SAVE_TRIES; tries++) {
+    if (tries > 0) await rest(SAVE_AGAIN_MS);
+    left = await saveNews(deps.db, due, reader, left);
+  }
+  return left !== null && left.length === 0;
 }
 
 /** What is not captured yet, as it was at the heads of the time, where those are not the head any more. */

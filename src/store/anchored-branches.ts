@@ -85,26 +85,26 @@ export interface AnchorNews extends Pick<AnchorRow, "repositoryId" | "topic" | "
 }
 
 /**
- * Stores what is news and gives the lease back. Nobody is waited for, who may have more than one item or record locked:
- * what is being written to just now, and what was asked for anew meanwhile, is read again.
+ * Stores what is news. Nobody is waited for, who may have more than one item or record locked: what is being written to
+ * just now is answered, to be tried again; so is what was asked for anew meanwhile. Null: the lease was lost.
  */
-export async function saveReading(
+export async function saveNews(
   db: Db,
   branch: DueBranch,
   reader: string,
-  { head, news }: { head: string | null; news: readonly AnchorNews[] },
-): Promise<void> {
-  await db.transaction().execute(async (trx) => {
+  news: readonly AnchorNews[],
+): Promise<AnchorNews[] | null> {
+  return db.transaction().execute(async (trx) => {
     const lease = await sql`
-      update anchored_branch set reader = null, reader_until = null, read_at = db_now(), done = ${branch.wanted},
-        seen_sha = case when seen_sha is not distinct from ${branch.seen}::text then ${head}::text else seen_sha end
+      select 1 from anchored_branch
       where repository_id = ${branch.repositoryId} and name = ${branch.name} and reader = ${reader}
-      returning 1`.execute(trx);
-    if (lease.rows.length === 0 || news.length === 0) return;
-    const { rows } = await sql<{ repositoryId: number; item: number | null }>`
+      for update`.execute(trx);
+    if (lease.rows.length === 0) return null;
+    const { rows } = await sql<{ index: number }>`
       with news as (
-        select * from jsonb_to_recordset(${JSON.stringify(news)}::jsonb) as n ("repositoryId" bigint, topic text,
-          id text, target text, asked integer, captured text, current text, drifted boolean, item integer)),
+        select n.*, o.index from jsonb_array_elements(${JSON.stringify(news)}::jsonb) with ordinality as o (value, index),
+          jsonb_to_record(o.value) as n ("repositoryId" bigint, topic text, id text, target text, asked integer,
+            captured text, current text, drifted boolean, item integer)),
       items as (
         select i.repository_id, i.number from item i
         where (i.repository_id, i.number) in (select "repositoryId", item from news where item is not null)
@@ -122,16 +122,32 @@ export async function saveReading(
         and f.target = n.target
       where a.repository_id = n."repositoryId" and a.topic = n.topic and a.id = n.id
         and a.target_repository_id = ${branch.repositoryId} and a.target = n.target and a.asked = n.asked
-      returning a.repository_id as "repositoryId", n.item`.execute(trx);
+      returning n.index`.execute(trx);
+    const saved = new Set(rows.map(({ index }) => index - 1));
     await askItemChecks(
       trx,
-      rows.flatMap(({ repositoryId, item }) => (item === null ? [] : [{ repositoryId, number: item }])),
+      news.flatMap(({ repositoryId, item }, index) =>
+        item !== null && saved.has(index) ? [{ repositoryId, number: item }] : [],
+      ),
     );
-    if (rows.length === news.length) return;
-    await sql`
-      update anchored_branch set wanted = wanted + 1, reader_until = db_now() + interval '1 second'
-      where repository_id = ${branch.repositoryId} and name = ${branch.name}`.execute(trx);
+    return news.filter((_, index) => !saved.has(index));
   });
+}
+
+/** The branch was read at this head, and the lease is given back. It is read again at once if that was not the whole. */
+export async function finishReading(
+  db: Db,
+  branch: DueBranch,
+  reader: string,
+  { head, isWhole }: { head: string | null; isWhole: boolean },
+): Promise<void> {
+  await sql`
+    update anchored_branch set reader = null, reader_until = null, read_at = db_now(), done = ${branch.wanted},
+      wanted = wanted + ${isWhole ? 0 : 1},
+      seen_sha = case when seen_sha is not distinct from ${branch.seen}::text then ${head}::text else seen_sha end
+    where repository_id = ${branch.repositoryId} and name = ${branch.name} and reader = ${reader}`.execute(
+    db,
+  );
 }
 
 /** Gives the lease back; the branch is not tried again before so many seconds. */
