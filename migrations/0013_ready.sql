@@ -128,9 +128,9 @@ end $$;
 create trigger item_facts_made after insert on item for each row execute function on_item_facts();
 create trigger item_facts_changed after update on item for each row
   when ((old.enrolled, old.admitted, old.state, old.issue_open, old.open_blockers, old.parts, old.ancestors, old.integrates,
-         old.tags, old.grouping, old.attempts_after)
+         old.tags, old.grouping, old.attempts_after, old.review)
     is distinct from (new.enrolled, new.admitted, new.state, new.issue_open, new.open_blockers, new.parts, new.ancestors,
-         new.integrates, new.tags, new.grouping, new.attempts_after)) execute function on_item_facts();
+         new.integrates, new.tags, new.grouping, new.attempts_after, new.review)) execute function on_item_facts();
 
 -- What becomes of an item is news to those that wait for it, and to those above and below it.
 create function ask_checks_around(repo bigint, num integer) returns void language plpgsql volatile as $$
@@ -186,4 +186,34 @@ begin
 end $$;
 create trigger claim_marker_facts after insert on claim_marker for each row execute function on_marker_facts();
 
+-- An open pull request that is no item's. Pull requests share the number space of issues.
+create function keep_foreign_pull(repo bigint, pull integer) returns void language plpgsql volatile as $$
+begin
+  if exists (select 1 from pull_request p where p.repository_id = repo and p.number = pull and p.state = 'open')
+     and not exists (select 1 from own_pull o where o.repository_id = repo and o.pull_number = pull) then
+    insert into defect (repository_id, number, code, value, detail) values (repo, pull, 'foreign_pr', '#' || pull,
+      'pull request #' || pull || ' is open and no item''s work: name its item there (Fixes #7), record it in the item, or let it be')
+    on conflict do nothing;
+  else
+    delete from defect where repository_id = repo and number = pull and code = 'foreign_pr';
+  end if;
+end $$;
+
+create function on_pull_state() returns trigger language plpgsql as $$
+begin
+  perform keep_foreign_pull(new.repository_id, new.number);
+  return null;
+end $$;
+create trigger pull_request_foreign after insert or update of state on pull_request for each row
+  execute function on_pull_state();
+
+create function on_own_pull_kept() returns trigger language plpgsql as $$
+declare own record := coalesce(new, old);
+begin
+  perform keep_foreign_pull(own.repository_id, own.pull_number);
+  return null;
+end $$;
+create trigger own_pull_foreign after insert or delete on own_pull for each row execute function on_own_pull_kept();
+
+select keep_foreign_pull(repository_id, number) from pull_request;
 insert into item_check (repository_id, number) select repository_id, number from item;

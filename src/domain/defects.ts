@@ -22,6 +22,9 @@ export type DefectCode =
   | "wrong_base"
   | "issue_closed_item_live"
   | "item_complete_issue_open"
+  | "complete_with_open_pr"
+  | "foreign_pr"
+  | "ttl_on_item"
   | "label_removed_by_agent"
   | "unknown_relation"
   | GroupingDefectCode;
@@ -51,6 +54,8 @@ export interface DefectFacts {
   readonly cycles: readonly Cycle[];
   /** Its anchors that are another now. */
   readonly drifted: readonly Anchor[];
+  /** When its record would expire; null: never, as it must be. */
+  readonly expiresAt: Date | null;
   /** Its place in a grouping, as an epic, an integration item or a part. */
   readonly shape: GroupingShape;
   /** When the facts last changed, as far as is known. */
@@ -137,6 +142,18 @@ export function defectsOf(facts: DefectFacts): Defect[] {
       "open",
       "complete, but its issue is open: close it, or reopen to bring it back",
     );
+  }
+  if (item.state === "complete" && item.review !== null) {
+    const pull = `#${item.review.pull}`;
+    report(
+      "complete_with_open_pr",
+      pull,
+      `complete, but its pull request ${pull} is still open: merge what is missing elsewhere, or close it`,
+    );
+  }
+  if (facts.expiresAt !== null) {
+    const at = facts.expiresAt.toISOString();
+    report("ttl_on_item", at, "its record would expire, and starve what waits for it: forget the TTL");
   }
   return found;
 }

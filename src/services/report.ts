@@ -1,6 +1,7 @@
 /** "Where are we?": the ready set with its reasons, who works on what, and what needs a human. */
 
 import type { Report, ReportQuery } from "../contract/report.ts";
+import type { Defect } from "../domain/defects.ts";
 import { isHeld } from "../domain/lease.ts";
 import { isOwnPull } from "../domain/own-pull.ts";
 import { checksOf } from "../domain/pull-checks.ts";
@@ -9,6 +10,7 @@ import { namesOf, reasonText, reportSentences } from "../domain/report.ts";
 import { tagValue, tagValues } from "../domain/tags.ts";
 import type { ItemFacts } from "../domain/why-not.ts";
 import { findHandover } from "../store/handover.ts";
+import { listDefects } from "../store/item-checks.ts";
 import { openItems } from "../store/item-facts.ts";
 import type { ItemView } from "../store/item-view.ts";
 import type { Repository } from "../store/repositories.ts";
@@ -33,7 +35,10 @@ export async function report(deps: Deps, repository: Repository, { limit }: Repo
     return { number, title: view?.title ?? "", url: view?.url ?? "" };
   };
   const parked = page.items.filter(({ facts }) => facts.enrolled && facts.state === "parked");
-  const divergences = page.items.flatMap(divergencesOf);
+  const [kept, apart] = await Promise.all([
+    listDefects(deps.db, repository.id, limit, MOST),
+    listDefects(deps.db, repository.id, limit, MOST, Object.keys(SIDES)),
+  ]);
   const anchored = page.items.filter(
     ({ facts, anchoring }) => facts.state === null && anchoring.state !== "none",
   ).length;
@@ -45,7 +50,7 @@ export async function report(deps: Deps, repository: Repository, { limit }: Repo
     summary: reportSentences({
       ...set,
       parked: parked.map(({ facts }) => ({ number: facts.number, question: facts.question })),
-      defects,
+      defects: kept.defects,
     }),
     inFlight: await Promise.all(
       set.inFlight.slice(0, limit).flatMap(({ number }) => {
@@ -78,8 +83,8 @@ export async function report(deps: Deps, repository: Repository, { limit }: Repo
       const since = (view?.facts.createdAt ?? page.now).toISOString();
       return { ...named(number), author: view?.author ?? null, since };
     }),
-    defects: defects.slice(0, limit).map(defectBody),
-    divergences: divergences.slice(0, limit),
+    defects: kept.defects.map(defectBody),
+    divergences: apart.defects.flatMap(divergenceOf),
     anchors: {
       anchored,
       pending: set.pending,
@@ -88,8 +93,8 @@ export async function report(deps: Deps, repository: Repository, { limit }: Repo
     totals: {
       ...countsOf(set, total),
       parked: total(parked),
-      defects: total(defects),
-      divergences: total(divergences),
+      defects: kept.total,
+      divergences: apart.total,
     },
   };
 }
@@ -133,16 +138,16 @@ function whyHere(facts: ItemFacts, index: number): string {
   return `${index === 0 ? "first: " : ""}${priority}, ${age}${because}`;
 }
 
-/** Where the two stores disagree, with both sides. */
-function divergencesOf({ facts, defects }: ItemView): Report["divergences"] {
-  const sides: Readonly<Record<string, readonly [github: string, leasehold: string]>> = {
-    issue_closed_item_live: ["closed", "live"],
-    item_complete_issue_open: ["open", "complete"],
-    claimed_but_unmarked: ["no claim marker", "granted claims"],
-    marker_without_grant: ["claim markers", "fewer grants"],
-  };
-  return defects.flatMap((defect) => {
-    const both = sides[defect.code];
-    return both ? [{ number: facts.number, github: both[0], leasehold: both[1], detail: defect.detail }] : [];
-  });
+/** Where the two stores disagree: what each of them says. */
+const SIDES: Readonly<Record<string, readonly [github: string, leasehold: string]>> = {
+  issue_closed_item_live: ["closed", "live"],
+  item_complete_issue_open: ["open", "complete"],
+  claimed_but_unmarked: ["no claim marker", "granted claims"],
+  marker_without_grant: ["claim markers", "fewer grants"],
+  complete_with_open_pr: ["an open pull request", "complete"],
+};
+
+function divergenceOf({ code, number, detail }: Defect): Report["divergences"] {
+  const both = SIDES[code];
+  return both ? [{ number, github: both[0], leasehold: both[1], detail }] : [];
 }

@@ -104,25 +104,28 @@ export async function askOverdueChecks(db: Db, settleSeconds: number): Promise<v
     on conflict do nothing`.execute(db);
 }
 
-/** The repository's defects, the oldest first, and how many there are, up to `most`. */
+/** The repository's defects, all or those of some codes, the oldest first, and how many there are, up to `most`. */
 export async function listDefects(
   db: Db,
   repositoryId: number,
   limit: number,
   most: number,
+  codes: readonly string[] | null = null,
 ): Promise<{ defects: Defect[]; total: number }> {
+  const wanted = sql<boolean>`(${codes === null} or code = any (${codes === null ? [] : [...codes]}::text[]))`;
   const [rows, counted] = await Promise.all([
     db
       .selectFrom("defect")
       .selectAll()
       .where("repository_id", "=", repositoryId)
+      .where(wanted)
       .orderBy("since")
       .orderBy("number")
       .orderBy("code")
       .limit(limit)
       .execute(),
     sql<{ total: number }>`
-      select count(*) as total from (select 1 from defect where repository_id = ${repositoryId} limit ${most}) d`.execute(
+      select count(*) as total from (select 1 from defect where repository_id = ${repositoryId} and ${wanted} limit ${most}) d`.execute(
       db,
     ),
   ]);

@@ -50,6 +50,7 @@ export interface ItemViewRow {
   labels: string[];
   issue_open: boolean;
   state_reason: string | null;
+  expires_at: Date | null;
   author_login: string | null;
   created_at: Date;
   updated_at: Date;
@@ -142,6 +143,7 @@ export function toView(row: ItemViewRow, repositoryId: number, settings: Limits)
   const derived = defectsOf({
     item: facts,
     drifted: anchoring.drifted,
+    expiresAt: row.expires_at,
     reading: attempts.reading,
     relations: [...new Set(row.links.map((link) => link.relation))],
     cycles: row.cycles.map((cycle) => toCycle(cycle, repositoryId, row.number)),

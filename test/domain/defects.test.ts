@@ -12,6 +12,7 @@ const facts = (
   relations: [],
   cycles: [],
   drifted: [],
+  expiresAt: null,
   shape: LONER,
   since: at(-60),
   settledBefore: at(-300),
@@ -32,6 +33,13 @@ const DONE = { state: "complete", tags: tagsWith("state:", "state:complete") } a
 
 describe("defectsOf", () => {
   it.each<[DefectCode, string, DefectFacts, string]>([
+    [
+      "complete_with_open_pr",
+      "its pull request is still open",
+      facts({ ...DONE, review: { review: "again", pull: 12, waits: null } }),
+      "#12",
+    ],
+    ["ttl_on_item", "its record would expire", facts({}, { expiresAt: at(60) }), at(60).toISOString()],
     ["missing_tag", "the marker", facts({ tags: tagsWith("backlog") }), "backlog"],
     ["missing_tag", "the priority", tagged("priority:"), "priority:"],
     ["missing_tag", "the phase", tagged("phase:"), "phase:"],
