@@ -108,6 +108,10 @@ end $$;
 create trigger anchor_follows_default after update of default_branch on repository for each row
   when (old.default_branch is distinct from new.default_branch) execute function on_anchor_default();
 
+-- Paths that are not spelled the plain way, `.` and `a//b`: what they may meet is not found by prefix.
+create index record_link_odd on record_link (repository_id)
+  where relation = 'anchoredTo' and target ~ '//|/[.](/|$)';
+
 insert into anchor (repository_id, topic, id, target_repository_id, target, branch)
 select repository_id, topic, id, target_repository_id, target, anchor_branch(repository_id, topic, id, target_repository_id)
 from record_link

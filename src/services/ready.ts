@@ -143,7 +143,8 @@ async function meetings(
   const underWay = new RadiusIndex(inFlight);
   // Work that lies in a pull request is not held up by other work that does.
   const atWork = new RadiusIndex(inFlight.filter((item) => item.atWork));
-  const near = await nearAnchors(deps.db, where, reachOf(inFlight.map(({ radius }) => radius)));
+  const reach = reachOf(inFlight.map(({ radius }) => radius));
+  const near = await nearAnchors(deps.db, where, reach, settings.requireAnchors);
   const radii = new Map(
     (await radiiOf(deps.db, repository.id, near, settings)).map((item) => [item.number, item]),
   );

@@ -142,13 +142,14 @@ export async function leastThreshold(db: Db, repositoryId: number, standard: num
 }
 
 /**
- * Offered items whose anchors may meet some paths: at one of the places, below one of the directories, or by a glob of
- * their own. The most urgent first.
+ * Offered items whose anchors may meet some paths: at one of the places, below one of the directories, or by a glob or an
+ * odd spelling of their own; with `orUnanchored` those without anchors, too. The most urgent first.
  */
 export async function nearAnchors(
   db: Db,
   where: Where,
   reach: { readonly at: readonly string[]; readonly below: readonly string[] },
+  orUnanchored: boolean,
 ): Promise<number[]> {
   const { repositoryId } = where;
   const at = reach.at
@@ -166,7 +167,15 @@ export async function nearAnchors(
         and l.target ~>=~ d and l.target ~<~ (rtrim(d, '/') || '0')
       union
       select l.number from record_link l
-      where l.repository_id = ${repositoryId} and l.relation = 'anchoredTo' and l.target ~ '[*?[{]')
+      where l.repository_id = ${repositoryId} and l.relation = 'anchoredTo' and l.target ~ '[*?[{]'
+      union
+      select l.number from record_link l
+      where l.repository_id = ${repositoryId} and l.relation = 'anchoredTo' and l.target ~ '//|/[.](/|$)'
+      union
+      select i.number from item i
+      where ${orUnanchored}::boolean and ${standing(where, "offered")} and not exists (
+        select 1 from record_link l where l.repository_id = i.repository_id and l.number = i.number
+          and l.relation = 'anchoredTo' and l.target_repository_id = i.repository_id and l.target like 'file/%'))
     select i.number from near n join item i on i.repository_id = ${repositoryId} and i.number = n.number
     where ${standing(where, "offered")} and i.phase is distinct from 'research'
     order by i.urgency, i.created_at, i.number`.execute(db);

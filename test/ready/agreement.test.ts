@@ -82,20 +82,23 @@ const RARE: Backlog[] = [
   { ...backlog({}), items: items(() => ({ attempts: 3 })) },
 ];
 
+const aRegion = fc.constantFrom(null, "local", "eu");
+
 it("the lists, their order, the reasons, the totals and the verdict", async () => {
   const verdicts = new Set<string>();
   const deps = { db: database.db } as Deps;
   await fc.assert(
-    fc.asyncProperty(aBacklog, fc.constantFrom(null, "local", "eu"), async (backlog, region) => {
-      const repository = await findRepositoryById(database.db, await writeBacklog(database.pool, backlog));
-      if (!repository) throw new Error("the repository was not written");
+    fc.asyncProperty(aBacklog, aRegion, fc.boolean(), async (backlog, region, requireAnchors) => {
+      const written = await findRepositoryById(database.db, await writeBacklog(database.pool, backlog));
+      if (!written) throw new Error("the repository was not written");
+      const repository = { ...written, settings: { ...written.settings, requireAnchors } };
       while (await checkItems(database.db));
       const query = { limit: 100, ...(region === null ? {} : { region }) };
       const found = await ready(deps, repository, query);
       expect(comparable(found)).toEqual(comparable(await meaning(deps, repository, query)));
       verdicts.add(found.verdict);
     }),
-    { numRuns: 120, examples: RARE.map((each): [Backlog, null] => [each, null]) },
+    { numRuns: 120, examples: RARE.map((each): [Backlog, null, boolean] => [each, null, false]) },
   );
   // Random backlogs that never came to a verdict would prove nothing about it.
   expect([...verdicts].sort()).toEqual(["alarm", "idle", "overlapping", "ready", "waiting"]);

@@ -124,6 +124,8 @@ describe("an item", () => {
         since: expect.any(String),
       },
     ]);
+    const { code, value, detail } = defects[0];
+    expect((await at.api.ready()).defects).toMatchObject([{ code, value, detail, number }]);
     const since = defects[0].since;
     await stories.pass(60);
     await push(at, { [LEXER]: "lexer 3" });
@@ -140,6 +142,8 @@ describe("an item", () => {
     await at.api.repo("PATCH", `/items/${number}`, { body: { links: { remove: keys(["docs/guide.md"]) } } });
     expect(await told(at, number)).toEqual(FRESH);
     expect(await defectsOf(at.api, number)).toEqual([]);
+    await world.settled();
+    expect((await at.api.ready()).defects).toEqual([]);
     await push(at, { [LEXER]: "lexer 1" });
     expect(await told(at, number)).toEqual(stale(LEXER));
   });

@@ -57,6 +57,8 @@ const anItem = fc.record({
     ["src/"],
     ["src/a.ts"],
     ["src/b.ts"],
+    ["./src//a.ts"],
+    ["."],
     ["docs/*.md"],
     ["docs"],
   ),
