@@ -28,11 +28,9 @@ import {
   takeBackfill,
 } from "../store/backfill.ts";
 import { isDataError } from "../store/failure.ts";
-
 import { findIssue, introduceIssue, saveComment, saveLabel } from "../store/mirror.ts";
 import { unmirroredBlockers } from "../store/native-links.ts";
-import { forgetReading, readUnheard } from "../store/pull-readings.ts";
-
+import { forgetReading, forgetReadings, readForgotten } from "../store/pull-readings.ts";
 import { type PullSnapshot, pullsWithoutBranches } from "../store/pulls.ts";
 import { lockRecord } from "../store/records.ts";
 import { findRepositoryById, markHeard, type Repository, saveRepository } from "../store/repositories.ts";
@@ -114,6 +112,7 @@ async function step(
 ): Promise<BackfillCursor | null> {
   switch (cursor.phase) {
     case "labels":
+      await forgetReadings(deps.db, repository.id);
       await takeLabels(deps, client, repository);
       return { ...START, phase: "issues" };
     case "issues":
@@ -161,7 +160,7 @@ async function step(
       for (const number of unseen) await takeBlocker(deps, client, repository, number);
       const last = unseen.at(-1);
       if (last !== undefined) return { ...cursor, after: last };
-      await readUnheard(deps.db, repository.id);
+      await readForgotten(deps.db, repository.id);
       return null;
     }
   }

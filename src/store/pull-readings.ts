@@ -119,12 +119,21 @@ export async function forgetReading(trx: Trx, repositoryId: number, pull: number
     .execute();
 }
 
-/** Own pull requests that the mirror holds for open, and of which nothing was heard: they may be closed by now. */
-export async function readUnheard(db: Db, repositoryId: number): Promise<void> {
+const isOwnAndOpen = sql`p.state = 'open' and exists (
+  select 1 from own_pull o where o.repository_id = p.repository_id and o.pull_number = p.number)`;
+
+/** Events may have been missed: what was read of the items' own pull requests is not believed any more. */
+export async function forgetReadings(db: Db, repositoryId: number): Promise<void> {
   await sql`
-    update pull_request p set read_at = null, read_due_at = db_now()
-    where p.repository_id = ${repositoryId} and p.state = 'open' and p.read_at < db_now() - interval '10 minutes'
-      and exists (select 1 from own_pull o where o.repository_id = p.repository_id and o.pull_number = p.number)`.execute(
+    update pull_request p set read_at = null, read_due_at = null
+    where p.repository_id = ${repositoryId} and ${isOwnAndOpen}`.execute(db);
+}
+
+/** Plans the reading of those that nobody told of since: they may be closed by now. */
+export async function readForgotten(db: Db, repositoryId: number): Promise<void> {
+  await sql`
+    update pull_request p set read_due_at = db_now()
+    where p.repository_id = ${repositoryId} and p.read_at is null and p.read_due_at is null and ${isOwnAndOpen}`.execute(
     db,
   );
 }

@@ -409,8 +409,6 @@ describe("what was there before the App", () => {
 
 it("a pull request that was closed while the App was suspended is heard of when it comes back", async () => {
   const { number, pull } = await itemWithPull();
-  await stories.pass(700);
-  await world.settled();
   await expectResumable(number);
   world.github.suspend("acme");
   repo.as("bob").closePull(pull);
