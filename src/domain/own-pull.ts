@@ -19,12 +19,19 @@ const MAY_WRITE: readonly string[] = ["OWNER", "MEMBER", "COLLABORATOR"];
 /** `recorded`: pull requests that the item's record names. */
 export function isOwnPull(
   pull: OpenPull,
-  item: { repositoryId: number; number: number; recorded: readonly number[] },
+  item: {
+    repositoryId: number;
+    number: number;
+    recorded: readonly number[];
+    /** Of an integration item: its epic's branch, which it is worked on. */
+    epicBranch?: string | null;
+  },
 ): boolean {
   const isFromHere = pull.headRepositoryId === item.repositoryId;
   const isTrusted = pull.authorAssociation !== null && MAY_WRITE.includes(pull.authorAssociation);
   if (!isFromHere && !isTrusted) return false;
   if (item.recorded.includes(pull.number) || pull.closes.includes(item.number)) return true;
   // A fork may name its branches as it likes.
-  return isFromHere && pull.headRef !== null && itemOfBranch(pull.headRef)?.number === item.number;
+  if (!isFromHere || pull.headRef === null) return false;
+  return pull.headRef === item.epicBranch || itemOfBranch(pull.headRef)?.number === item.number;
 }

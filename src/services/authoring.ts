@@ -185,6 +185,7 @@ export async function finish<T>(
             return { result, kept: { status: 201, answer: result, grant: null } };
           });
     deps.wake.outbox();
+    deps.wake.anchors();
     return answer;
   } catch (error) {
     if (!(error instanceof ChangedMeanwhile)) throw error;

@@ -8,6 +8,7 @@ import { nextReading, type PullFacts, reviewOf } from "../domain/review.ts";
 import { tagValues } from "../domain/tags.ts";
 import { databaseNow } from "../store/clock.ts";
 import type { Trx } from "../store/database.ts";
+import { branchOfIntegrated, integrationItemsAt } from "../store/groupings.ts";
 import { findResume } from "../store/handover.ts";
 import { lockItems, lockPull } from "../store/item-lock.ts";
 import { findItem } from "../store/items.ts";
@@ -38,8 +39,10 @@ export async function takePull(
   await lockPull(trx, repository.id, pull.number);
   const before = await issuesOfPull(trx, repository.id, pull.number);
   // Locks come before rows, here as everywhere; what its text and its branch name now is not in the mirror yet.
-  const named = itemOfBranch(pull.branches?.head ?? "");
-  const concerned = new Set([...before, ...pull.closes, ...(named ? [named.number] : [])]);
+  const head = pull.branches?.head ?? "";
+  const named = itemOfBranch(head);
+  const integrating = await integrationItemsAt(trx, repository.id, head);
+  const concerned = new Set([...before, ...pull.closes, ...(named ? [named.number] : []), ...integrating]);
   await lockItems(trx, repository.id, [...concerned]);
   await savePull(trx, repository.id, pull);
   await between();
@@ -98,7 +101,10 @@ async function ownPulls(trx: Trx, repository: Repository, number: number): Promi
   const resume = await findResume(trx, repository.id, number);
   const recorded = tagValues(record?.tags ?? [], "pr:").map(Number);
   if (resume?.pullNumber) recorded.push(resume.pullNumber);
-  return pulls.filter((pull) => isOwnPull(pull, { repositoryId: repository.id, number, recorded }));
+  const epicBranch = await branchOfIntegrated(trx, repository.id, number);
+  return pulls.filter((pull) =>
+    isOwnPull(pull, { repositoryId: repository.id, number, recorded, epicBranch }),
+  );
 }
 
 const pullFacts = (pull: PullOfItem): PullFacts => ({

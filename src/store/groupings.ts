@@ -51,6 +51,7 @@ export async function integrationItems(db: Db, repositoryId: number, epic: numbe
 
 /** The integration items whose working branch this is: it is their epic's. */
 export async function integrationItemsAt(db: Db, repositoryId: number, branch: string): Promise<number[]> {
+  if (!EPIC_BRANCH_PATTERN.test(branch)) return [];
   const { rows } = await sql<{ number: number }>`
     select n.number from item n
     join record r on r.repository_id = n.repository_id and r.topic = 'backlog' and r.id = 'issue-' || n.integrates

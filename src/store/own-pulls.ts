@@ -5,6 +5,7 @@ import { itemOfBranch } from "../domain/branch-names.ts";
 import type { CheckSuiteFacts } from "../domain/pull-checks.ts";
 import type { ItemReview, ReviewFacts } from "../domain/review.ts";
 import type { Db, Trx } from "./database.ts";
+import { integrationItemsAt } from "./groupings.ts";
 import { itemsRecordingPull } from "./items.ts";
 
 export interface PullOfItem {
@@ -70,7 +71,11 @@ export async function findCandidatePulls(
         where b.repository_id = ${repositoryId} and b.number = ${number})
       or 'pr:' || p.number in (select unnest(r.tags) from record r
         where r.repository_id = ${repositoryId} and r.topic = 'backlog' and r.id = ${`issue-${number}`})
-      or p.head_ref like ${`%issue-${number}`})
+      or p.head_ref like ${`%issue-${number}`}
+      or p.head_ref in (select substr(t, 12) from item n
+        join record e on e.repository_id = n.repository_id and e.topic = 'backlog'
+          and e.id = 'issue-' || n.integrates, unnest(e.tags) t
+        where n.repository_id = ${repositoryId} and n.number = ${number} and t like 'baseBranch:%'))
     order by p.updated_at desc, p.number desc`.execute(db);
   return rows.map((row) => ({
     ...row,
@@ -93,8 +98,12 @@ export async function issuesOfPull(db: Db, repositoryId: number, pull: number): 
   const byBranch = rows.flatMap(({ head_ref }) =>
     head_ref === null ? [] : (itemOfBranch(head_ref)?.number ?? []),
   );
+  const integrating: number[] = [];
+  for (const { head_ref } of rows)
+    if (head_ref !== null) integrating.push(...(await integrationItemsAt(db, repositoryId, head_ref)));
   const recording = await itemsRecordingPull(db, repositoryId, pull);
-  return [...new Set([...rows.flatMap(({ number }) => number ?? []), ...byBranch, ...recording])];
+  const named = rows.flatMap(({ number }) => number ?? []);
+  return [...new Set([...named, ...byBranch, ...integrating, ...recording])];
 }
 
 /** Items whose own open pull requests have this head. */

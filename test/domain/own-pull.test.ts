@@ -12,7 +12,7 @@ const pull = (change: Partial<OpenPull>): OpenPull => ({
   ...change,
 });
 const owns = (change: Partial<OpenPull>, recorded: number[] = []) =>
-  isOwnPull(pull(change), { repositoryId: HERE, number: 7, recorded });
+  isOwnPull(pull(change), { repositoryId: HERE, number: 7, recorded, epicBranch: "feat/epic/whole" });
 
 describe("isOwnPull", () => {
   it.each<[string, boolean, Partial<OpenPull>, number[]?]>([
@@ -20,6 +20,9 @@ describe("isOwnPull", () => {
     ["a branch of this repository that names another", false, { closes: [8] }],
     ["the item's working branch", true, { headRef: "feat/issue-7" }],
     ["the item's working branch under an epic", true, { headRef: "feat/epic/parser-issue-7" }],
+    ["the branch of the epic that it integrates", true, { headRef: "feat/epic/whole" }],
+    ["another epic's branch", false, { headRef: "feat/epic/parser" }],
+    ["a fork's branch of that name", false, { headRepositoryId: FORK, headRef: "feat/epic/whole" }],
     ["another item's working branch", false, { headRef: "feat/issue-70" }],
     ["any branch, if the record names the pull request", true, {}, [12]],
     ["any branch, if the record names another", false, {}, [13]],

@@ -146,6 +146,9 @@ describe("a grouping", () => {
     await world.settled();
     repo.as("alice").push("feat/epic/ending", { message: "all of it" });
     const home = repo.as("alice").openPull({ head: "feat/epic/ending", base: "main", title: "home" });
+    await world.settled();
+    // Its own pull request waits for people.
+    await expectRefused(api, end, "in_review");
     stories.later();
     repo.as("alice").merge(home);
     await world.settled();
@@ -341,10 +344,22 @@ describe("defects come and go with the facts", () => {
   const tag = (number: number, how: "add" | "remove", name: string) =>
     api.repo("PATCH", `/items/${number}`, { body: { tags: { [how]: [name] } } });
 
+  /** What the ready set reports of an item, once it was looked at again. */
+  const reported = async (number: number, codes: string[]) => {
+    const found = async () => {
+      const { defects } = await api.ready("?limit=100");
+      return defects
+        .filter((defect: { number: number }) => defect.number === number)
+        .map(({ code }: { code: string }) => code);
+    };
+    await expect.poll(found, { timeout: 10_000 }).toEqual(codes);
+  };
+
   it("of the integration: missing, doubled, not blocked by the fan-out", async () => {
     const { epic, items } = await made("integrated");
     await link(items.end, "remove", "integrates", epic.number);
     expect(await defectsOf(api, epic.number)).toEqual(["integration_missing"]);
+    await reported(epic.number, ["integration_missing"]);
     await link(items.end, "add", "integrates", epic.number);
     expect(await defectsOf(api, epic.number)).toEqual([]);
     await link(items.left, "add", "integrates", epic.number);
@@ -360,10 +375,12 @@ describe("defects come and go with the facts", () => {
     await tag(late, "add", "baseBranch:feat/epic/integrated");
     expect(await defectsOf(api, late)).toEqual([]);
     expect(await defectsOf(api, items.end)).toEqual(["integration_not_blocked_by_fanout"]);
+    await reported(items.end, ["integration_not_blocked_by_fanout"]);
     stories.later();
     repo.as("alice").close(late, "completed");
     await world.settled();
     expect(await defectsOf(api, items.end)).toEqual([]);
+    await reported(items.end, []);
   });
 
   it("a proposal below an epic goes into its branch, and the integration waits for it", async () => {
@@ -388,9 +405,11 @@ describe("defects come and go with the facts", () => {
     repo.as("alice").deleteComment(diagram?.id ?? 0);
     await world.settled();
     expect(await defectsOf(api, epic.number)).toEqual(["grouping_without_dag"]);
+    await reported(epic.number, ["grouping_without_dag"]);
     repo.as("alice").comment(epic.number, "By hand:\n```mermaid\nflowchart TD\n```");
     await world.settled();
     expect(await defectsOf(api, epic.number)).toEqual([]);
+    await reported(epic.number, []);
   });
 
   it("of research within another grouping; and a person's own parent has none", async () => {
