@@ -1,4 +1,4 @@
-/** The tables of requests to open issues, as Kysely sees them (`migrations/0012`). */
+/** The tables of requests to open issues, as Kysely sees them (`migrations/0011`). */
 
 import type { ColumnType, JSONColumnType } from "kysely";
 

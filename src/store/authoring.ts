@@ -1,4 +1,4 @@
-/** What Leasehold was asked to open on GitHub and has not finished, and how far it came (`migrations/0012`). */
+/** What Leasehold was asked to open on GitHub and has not finished, and how far it came (`migrations/0011`). */
 
 import { sql } from "kysely";
 import { dbNow, dbNowPlus } from "./clock.ts";

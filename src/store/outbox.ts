@@ -43,7 +43,7 @@ export type Effect =
   /** Of the promise's issue; the other is named by GitHub's id, not by its number. */
   | { readonly kind: "add_sub_issue"; readonly subIssueId: number }
   | { readonly kind: "add_blocked_by"; readonly blockerId: number }
-  /** Promised by triggers (migrations/0009); what it says is decided when it is written. */
+  /** Promised by triggers (migrations/0008); what it says is decided when it is written. */
   | { readonly kind: "check_run"; readonly pull: number }
   | {
       readonly kind: "create_label";

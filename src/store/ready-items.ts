@@ -1,5 +1,5 @@
 /**
- * What the ready set is made of, found through indexes (`migrations/0013`): heads of ordered lists, counts up to a
+ * What the ready set is made of, found through indexes (`migrations/0012`): heads of ordered lists, counts up to a
  * limit, and the few items about which others decide. Which of these are ready is decided elsewhere.
  */
 

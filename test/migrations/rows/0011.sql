@@ -1,11 +1,10 @@
--- A file that changed since it was anchored, one that nobody has read yet, and a file of another repository.
-insert into record_link (repository_id, topic, id, relation, target_repository_id, target, created_at) values
-  (10, 'backlog', 'issue-7', 'anchoredTo', 10, 'file/src/**/*.ts', '2026-01-06T00:00:00Z'),
-  (10, 'decisions', 'use-postgres', 'anchoredTo', 11, 'file/README.md', '2026-01-06T00:00:00Z');
+-- A proposal whose answer was lost, and a grouping half way.
+insert into authoring (repository_id, id, kind, actor, request_key, fingerprint, branch, request, worker, worker_until) values
+  (10, '6f1c5c1e-0000-4000-8000-000000000001', 'item', 'admin', 'body:abc', 'abc', null, '{"title": "x"}', null, null),
+  (10, '6f1c5c1e-0000-4000-8000-000000000002', 'grouping', 'admin', '6f1c5c1e-0000-4000-8000-00000000000a', 'def',
+   'feat/epic/pipes', '{"epic": {}}', 'replica/1', '2026-01-05T00:00:00Z');
 
-update anchor set captured = 'set:aa', current = 'set:bb', since_sha = 'abc', read_at = '2026-01-06T00:00:00Z',
-  drifted_at = '2026-01-06T00:00:00Z' where repository_id = 10 and id = 'issue-7';
-
-insert into anchored_branch (repository_id, name, seen_sha, wanted, done, read_at, reader, reader_until) values
-  (10, 'main', 'def', 3, 2, '2026-01-06T00:00:00Z', 'replica/1', '2026-01-06T00:15:00Z'),
-  (11, 'feat/epic/x', null, 0, 0, null, null, null);
+insert into authored_issue (repository_id, authoring_id, ref, mark, tried_at, number) values
+  (10, '6f1c5c1e-0000-4000-8000-000000000001', '', '6f1c5c1e-0000-4000-8000-000000000011', '2026-01-05T00:00:00Z', null),
+  (10, '6f1c5c1e-0000-4000-8000-000000000002', '', '6f1c5c1e-0000-4000-8000-000000000012', '2026-01-05T00:00:00Z', 7),
+  (10, '6f1c5c1e-0000-4000-8000-000000000002', 'seam', '6f1c5c1e-0000-4000-8000-000000000013', null, null);

@@ -187,7 +187,7 @@ create table cycle_member (
 );
 create index cycle_member_by_cycle on cycle_member (cycle, place);
 
--- A circle with a complete member is open at that place: the others look at their defects again (0013 keeps those).
+-- A circle with a complete member is open at that place: the others look at their defects again (0012 keeps those).
 create function on_cycle_member_state() returns trigger language plpgsql as $$
 declare other record;
 begin

@@ -45,7 +45,7 @@ $$;
 -- ---------------------------------------------------------------- whose defects are looked at again
 
 -- What speaks against an epic, its integration item or a part of it may lie in another's rows. `ask_item_check` comes
--- with 0013, and is called when something changes, not now.
+-- with 0012, and is called when something changes, not now.
 
 -- An epic, and whatever integrates it.
 create function ask_grouping_check(repo bigint, epic integer) returns void language plpgsql volatile as $$
