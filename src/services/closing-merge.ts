@@ -46,12 +46,13 @@ export async function closingMerge(
   const base = tagValue(record?.tags ?? [], "baseBranch:");
   const closedAt = (issue.closedAt ?? issue.updatedAt).getTime();
   const merges = await mergesNaming(deps, client, repository, issue.number);
-  // Where GitHub's close can be wrong, a merge of which no news came yet must not be missed.
-  if (base !== defaultBranch) merges.push(...(await recentMergesNaming(client, repository, issue.number)));
+  const isThen = ({ mergedAt }: Merge): boolean =>
+    mergedAt !== null && Math.abs(mergedAt.getTime() - closedAt) <= SAME_MERGE_MS;
+  // A merge of which no news came yet must not be missed: not where GitHub's close can be wrong, nor as the reason.
+  if (base !== defaultBranch || !merges.some(isThen))
+    merges.push(...(await recentMergesNaming(client, repository, issue.number)));
 
-  const then = merges.filter(
-    ({ mergedAt }) => mergedAt !== null && Math.abs(mergedAt.getTime() - closedAt) <= SAME_MERGE_MS,
-  );
+  const then = merges.filter(isThen);
   const right = then.find((merge) => merge.base === base);
   if (right && base !== null) return { kind: "right", pull: right.number, base };
   const isWrong = then.some((merge) => merge.base === defaultBranch) || commitId !== null;
