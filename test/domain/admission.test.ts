@@ -101,6 +101,7 @@ const factsOf = (one: AnyCase): ItemFacts =>
     issueOpen: one.open,
     admitted: one.admitted,
     parts: one.epic ? 2 : 0,
+    openParts: one.epic ? 2 : 0,
     blockers: one.blocked ? [blocker(3), blocker(4, "satisfied")] : [blocker(4, "satisfied")],
     attempts: one.poison ? 3 : 2,
     tags: tagsWith(
