@@ -27,7 +27,7 @@ import {
 import type { Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 import { defectBody, itemBody, reasonBody } from "./item-body.ts";
-import { readyAnswer, readyBelow } from "./ready-below.ts";
+import { readyBelow } from "./ready-below.ts";
 
 /** Counts are exact up to here, which then means "or more" (api.md). */
 export const MOST = 10_000;
@@ -36,11 +36,6 @@ export async function ready(deps: Deps, repository: Repository, query: ReadyQuer
   if (query.epic !== undefined) return readyBelow(deps, repository, query.epic, query);
   const { db } = deps;
   const { limit } = query;
-  // What says nothing of its files is then in the way of everything: no index tells which that are.
-  if (repository.settings.requireAnchors) {
-    const page = await openItems(db, repository.id, repository.settings);
-    return readyAnswer(deps, repository, page, query);
-  }
   const where = { repositoryId: repository.id, region: query.region ?? null };
   const { poisonThreshold, quarantineSeconds } = repository.settings;
   const least = await leastThreshold(db, repository.id, poisonThreshold);
