@@ -36,7 +36,7 @@ export interface Notice {
 const OWN_NOTICE = "LH001";
 
 /** Longer than a busy pool makes anybody wait; a PostgreSQL that does not answer must not keep callers for ever. */
-const CONNECT_MS = 20_000;
+const CONNECT_MS = 30_000;
 
 /**
  * Opens a pool of at most `size` connections. `onError` hears of idle connections that PostgreSQL closed, `onNotice`
