@@ -104,19 +104,24 @@ create table defect (
   primary key (repository_id, number, code, value)
 );
 
--- Items whose facts changed, and whose defects are to be looked at again.
+-- Items whose facts changed, and whose defects are to be looked at again. Asked for twice it is two rows: one row would
+-- make who asks wait for whoever asked before, and two that complete at once would lock each other out.
 create table item_check (
   repository_id   bigint not null,
   number          integer not null,
+  id              bigint generated always as identity,
   asked_at        timestamptz not null default db_now(),
-  primary key (repository_id, number)
+  primary key (repository_id, number, id)
 );
+create index item_check_by_age on item_check (asked_at);
 
 create function ask_item_check(repo bigint, num integer) returns void language plpgsql volatile as $$
 begin
   insert into item_check (repository_id, number)
   select i.repository_id, i.number from item i where i.repository_id = repo and i.number = num
-  on conflict do nothing;
+    -- Once in a transaction is enough. What others asked for may be taken away just now.
+    and not exists (select 1 from item_check c where c.repository_id = repo and c.number = num
+      and c.xmin = pg_current_xact_id()::xid);
   if found then perform pg_notify('item_check', ''); end if;
 end $$;
 

@@ -23,7 +23,7 @@ export async function takeChecks(trx: Trx, limit: number): Promise<ItemToCheck[]
     delete from item_check c using unnest(${rows.map((row) => row.repositoryId)}::bigint[],
       ${rows.map((row) => row.number)}::int[]) as t (repository_id, number)
     where c.repository_id = t.repository_id and c.number = t.number`.execute(trx);
-  return rows;
+  return [...new Map(rows.map((row) => [`${row.repositoryId}/${row.number}`, row])).values()];
 }
 
 export interface KeptDefect {
@@ -100,8 +100,7 @@ export async function askOverdueChecks(db: Db, settleSeconds: number): Promise<v
     where g.topic = 'backlog' and g.new_attempt and item_number(g.topic, g.id) is not null
       and g.granted_at between db_now() - interval '1 day' and db_now() - make_interval(secs => ${settleSeconds})
       and not exists (select 1 from claim_marker m where m.repository_id = g.repository_id
-        and m.issue_number = item_number(g.topic, g.id) and m.fence = g.fence)
-    on conflict do nothing`.execute(db);
+        and m.issue_number = item_number(g.topic, g.id) and m.fence = g.fence)`.execute(db);
 }
 
 /** The repository's defects, all or those of some codes, the oldest first, and how many there are, up to `most`. */
