@@ -9,6 +9,7 @@ import { type ReadySet, readySet } from "../domain/ready-set.ts";
 import { namesOf, reasonText, reportSentences } from "../domain/report.ts";
 import { tagValue, tagValues } from "../domain/tags.ts";
 import type { ItemFacts } from "../domain/why-not.ts";
+import { databaseNow } from "../store/clock.ts";
 import { findHandover } from "../store/handover.ts";
 import { listDefects } from "../store/item-checks.ts";
 import { openItems } from "../store/item-facts.ts";
@@ -45,7 +46,8 @@ export async function report(deps: Deps, repository: Repository, { limit }: Repo
   const total = (rows: readonly unknown[]): number => Math.min(rows.length, MOST);
   return {
     repository: `${repository.owner}/${repository.name}`,
-    at: page.now.toISOString(),
+    // No item, and nobody told the time.
+    at: (page.items.length === 0 ? await databaseNow(deps.db) : page.now).toISOString(),
     verdict: set.verdict,
     summary: reportSentences({
       ...set,

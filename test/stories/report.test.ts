@@ -124,6 +124,14 @@ describe("the report", () => {
     expect(body).not.toContain("<b>");
   });
 
+  it("of an empty backlog says so, and as of when", async () => {
+    await world.repository("acme/empty");
+    const before = Date.now() - 60_000;
+    const report = await api.with({ repo: "acme/empty" }).repo("GET", "/report");
+    expect(report).toMatchObject({ verdict: "idle", summary: ["Nothing is pending: the backlog is empty."] });
+    expect(new Date(report.at).getTime()).toBeGreaterThan(before);
+  });
+
   it("caps each list, and says how many more there are", async () => {
     const report = await api.repo("GET", "/report?limit=1");
     expect(report.blocked).toHaveLength(1);
