@@ -105,6 +105,9 @@ export const ReadyQuery = z.strictObject({
 });
 export type ReadyQuery = z.infer<typeof ReadyQuery>;
 
+/** Counts are exact up to here, which then means "or more" (api.md). */
+export const MOST_COUNTED = 10_000;
+
 const total = z.int().meta({ description: "Exact up to 10,000, which then means 10,000 or more" });
 
 export const ReadyAnswer = z

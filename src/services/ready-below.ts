@@ -1,6 +1,6 @@
 /** The ready set of one epic: its parts are few, and all of them are read. */
 
-import type { ReadyAnswer, ReadyQuery } from "../contract/items.ts";
+import { MOST_COUNTED, type ReadyAnswer, type ReadyQuery } from "../contract/items.ts";
 import { type ReadySet, readySet } from "../domain/ready-set.ts";
 import type { ItemPage } from "../store/item-facts.ts";
 import { partsOf } from "../store/item-facts.ts";
@@ -8,9 +8,7 @@ import type { Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 import { defectBody, itemBody, reasonBody } from "./item-body.ts";
 
-/** Counts are exact up to here, which then means "or more" (api.md). */
-const MOST = 10_000;
-const total = (rows: readonly unknown[]): number => Math.min(rows.length, MOST);
+const total = (rows: readonly unknown[]): number => Math.min(rows.length, MOST_COUNTED);
 
 export async function readyBelow(
   deps: Deps,
@@ -37,7 +35,7 @@ export async function readyAnswer(
   const shown = set.ready.slice(0, limit).flatMap((item) => views.get(item.number) ?? []);
   return {
     verdict: set.verdict,
-    pending: Math.min(set.pending, MOST),
+    pending: Math.min(set.pending, MOST_COUNTED),
     ready: await Promise.all(shown.map((item) => itemBody(deps.db, repository, item, asker))),
     overlapping: set.overlapping
       .slice(0, limit)

@@ -4,7 +4,7 @@
  * both agree.
  */
 
-import type { ReadyAnswer, ReadyQuery } from "../contract/items.ts";
+import { MOST_COUNTED, type ReadyAnswer, type ReadyQuery } from "../contract/items.ts";
 import { RadiusIndex, reachOf } from "../domain/blast-radius.ts";
 import { byUrgency, readySet, type Verdict, whyNotReady } from "../domain/ready-set.ts";
 import { itemOfTarget } from "../domain/record-key.ts";
@@ -29,9 +29,6 @@ import type { Deps } from "./deps.ts";
 import { defectBody, itemBody, reasonBody } from "./item-body.ts";
 import { readyBelow } from "./ready-below.ts";
 
-/** Counts are exact up to here, which then means "or more" (api.md). */
-export const MOST = 10_000;
-
 export async function ready(deps: Deps, repository: Repository, query: ReadyQuery): Promise<ReadyAnswer> {
   if (query.epic !== undefined) return readyBelow(deps, repository, query.epic, query);
   const { db } = deps;
@@ -44,7 +41,7 @@ export async function ready(deps: Deps, repository: Repository, query: ReadyQuer
     heldBack(db, where, least),
     meetings(deps, repository, where),
     firstParked(db, repository.id, limit),
-    listDefects(db, repository.id, limit, MOST),
+    listDefects(db, repository.id, limit, MOST_COUNTED),
   ]);
   const flying = inFlight.map(({ number }) => number);
   const isFlying = new Set(flying);
@@ -52,7 +49,7 @@ export async function ready(deps: Deps, repository: Repository, query: ReadyQuer
   const isHeldBack = new Set(held.map(({ number }) => number));
   const meeting = overlapping.filter(({ number }) => !isFlying.has(number) && !isHeldBack.has(number));
   const taken = [...flying, ...isHeldBack, ...meeting.map(({ number }) => number)];
-  const counts = await countStandings(db, where, MOST + taken.length);
+  const counts = await countStandings(db, where, MOST_COUNTED + taken.length);
   const count = countsOf(counts, inFlight, held, meeting.length);
 
   const [readyHead, waitingHead, foreignHead, awaiting] = await Promise.all([
@@ -75,7 +72,7 @@ export async function ready(deps: Deps, repository: Repository, query: ReadyQuer
     .filter(({ reasons }) => reasons.length > 0);
   return {
     verdict: await verdictOf(deps, repository, count, where.region),
-    pending: Math.min(count.pending, MOST),
+    pending: Math.min(count.pending, MOST_COUNTED),
     ready: await Promise.all(shown.map((item) => itemBody(db, repository, item, asker))),
     overlapping: meeting.slice(0, limit),
     waiting: waiting.slice(0, limit),
@@ -88,12 +85,12 @@ export async function ready(deps: Deps, repository: Repository, query: ReadyQuer
     parked,
     defects: defects.defects.map(defectBody),
     totals: {
-      ready: Math.min(count.ready, MOST),
-      overlapping: Math.min(meeting.length, MOST),
-      waiting: Math.min(count.waiting, MOST),
-      inFlight: Math.min(inFlight.length, MOST),
-      awaitingAdmission: Math.min(count.awaiting, MOST),
-      parked: Math.min(counts.parked, MOST),
+      ready: Math.min(count.ready, MOST_COUNTED),
+      overlapping: Math.min(meeting.length, MOST_COUNTED),
+      waiting: Math.min(count.waiting, MOST_COUNTED),
+      inFlight: Math.min(inFlight.length, MOST_COUNTED),
+      awaitingAdmission: Math.min(count.awaiting, MOST_COUNTED),
+      parked: Math.min(counts.parked, MOST_COUNTED),
       defects: defects.total,
     },
   };

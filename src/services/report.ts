@@ -1,5 +1,6 @@
 /** "Where are we?": the ready set with its reasons, who works on what, and what needs a human. */
 
+import { MOST_COUNTED } from "../contract/items.ts";
 import type { Report, ReportQuery } from "../contract/report.ts";
 import type { Defect } from "../domain/defects.ts";
 import { isHeld } from "../domain/lease.ts";
@@ -18,9 +19,6 @@ import type { Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 import { defectBody, reasonBody } from "./item-body.ts";
 
-/** Counts are exact up to here, which then means "or more" (api.md). */
-const MOST = 10_000;
-
 export async function report(deps: Deps, repository: Repository, { limit }: ReportQuery): Promise<Report> {
   const page = await openItems(deps.db, repository.id, repository.settings);
   const views = new Map(page.items.map((item) => [item.facts.number, item]));
@@ -37,13 +35,13 @@ export async function report(deps: Deps, repository: Repository, { limit }: Repo
   };
   const parked = page.items.filter(({ facts }) => facts.enrolled && facts.state === "parked");
   const [kept, apart] = await Promise.all([
-    listDefects(deps.db, repository.id, limit, MOST),
-    listDefects(deps.db, repository.id, limit, MOST, Object.keys(SIDES)),
+    listDefects(deps.db, repository.id, limit, MOST_COUNTED),
+    listDefects(deps.db, repository.id, limit, MOST_COUNTED, Object.keys(SIDES)),
   ]);
   const anchored = page.items.filter(
     ({ facts, anchoring }) => facts.state === null && anchoring.state !== "none",
   ).length;
-  const total = (rows: readonly unknown[]): number => Math.min(rows.length, MOST);
+  const total = (rows: readonly unknown[]): number => Math.min(rows.length, MOST_COUNTED);
   return {
     repository: `${repository.owner}/${repository.name}`,
     // No item, and nobody told the time.
@@ -102,7 +100,7 @@ export async function report(deps: Deps, repository: Repository, { limit }: Repo
 }
 
 const countsOf = (set: ReadySet, total: (rows: readonly unknown[]) => number) => ({
-  pending: Math.min(set.pending, MOST),
+  pending: Math.min(set.pending, MOST_COUNTED),
   ready: total(set.ready),
   overlapping: total(set.overlapping),
   waiting: total(set.waiting),
