@@ -20,8 +20,8 @@ export interface HistoryPlanFacts {
   readonly stale: LabelEvent | null;
   /** Our own writes of the labels that are not confirmed yet. */
   readonly pending: { readonly gate: boolean; readonly stale: boolean };
-  /** The issue was closed when it was last seen, and is open now. */
-  readonly wasReopened: boolean;
+  /** The issue was closed when it was last seen, and a human reopened it since; null: no. */
+  readonly reopenedBy: string | null;
 }
 
 const GHOST = "ghost";
@@ -41,7 +41,7 @@ export function planFromHistory(facts: HistoryPlanFacts): Transition[] {
   if (priorities.join() !== [...item.priorities].sort().join())
     plan.push({ kind: "priorities", values: priorities });
   const ended = item.state === "complete" || item.state === "cancelled";
-  if (ended && facts.wasReopened) plan.push({ kind: "reopen", by: GHOST });
+  if (ended && facts.reopenedBy !== null) plan.push({ kind: "reopen", by: facts.reopenedBy });
   return [...plan, ...admissionPlan(item, facts), ...parkingPlan(item, facts)];
 }
 
@@ -58,7 +58,12 @@ function admissionPlan(item: KnownItem, { issue, settings, gate, pending }: Hist
 
 function parkingPlan(item: KnownItem, facts: HistoryPlanFacts): Transition[] {
   const { issue, settings, stale, pending } = facts;
-  if (item.state === null && parksByHuman(facts, item)) return [{ kind: "park", by: stale?.login ?? GHOST }];
+  if (item.state === null && !item.parkAsked && parksByHuman(facts, item))
+    return [{ kind: item.isLeftAlone ? "ask_park" : "park", by: stale?.login ?? GHOST }];
+  if (item.parkAsked && !pending.stale && !hasLabel(issue.labels, settings.labels.stale))
+    return stale?.action === "unlabeled" && stale.human
+      ? [{ kind: "ask_park", by: null }]
+      : [{ kind: "add_label", label: settings.labels.stale }];
   if (item.state !== "parked" || hasLabel(issue.labels, settings.labels.stale) || pending.stale) return [];
   if (stale?.action !== "unlabeled" || !isNews(stale, item.stateEventAt)) return [];
   return stale.human

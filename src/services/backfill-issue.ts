@@ -10,7 +10,7 @@ import { showsFormerGate } from "../domain/settings.ts";
 import { hasLabel } from "../domain/tags.ts";
 import type { Client } from "../github/connection.ts";
 import { isDeleted } from "../github/failure.ts";
-import { readIssueEvents } from "../github/reads.ts";
+import { type IssueEventRead, readIssueEvents } from "../github/reads.ts";
 import { hostOf, issueSnapshot, pullStub } from "../github/snapshots.ts";
 import type { Trx } from "../store/database.ts";
 import { findIssue, lockIssue, saveIssue } from "../store/mirror.ts";
@@ -81,7 +81,7 @@ async function askHistory(
 ): Promise<Plan> {
   const { settings } = repository;
   const { gate, stale } = settings.labels;
-  const before = await knownItem(deps.db, repository.id, issue.number);
+  const before = await knownItem(deps.db, repository, issue.number);
   const enrolled = settings.enrollAll || hasLabel(issue.labels, settings.labels.backlog);
   if (!enrolled) return async () => (before?.enrolled ? [{ kind: "enrolled", enrolled: false }] : []);
 
@@ -100,10 +100,13 @@ async function askHistory(
     events: gateActs,
   });
   const staleActs = await labelActs(client, repository, events, stale);
+  // Open on GitHub is not enough: the close that completion promised may still be on its way.
+  const isReopened = was !== null && !was.issue.open && was.issue.updatedAt < issue.updatedAt && issue.open;
+  const reopenedBy = isReopened ? await askReopener(client, repository, events) : null;
   return async (trx) =>
     planFromHistory({
       issue: knownIssue(issue),
-      item: await knownItem(trx, repository.id, issue.number),
+      item: await knownItem(trx, repository, issue.number),
       settings,
       admission,
       gate: gateActs.at(-1) ?? null,
@@ -112,7 +115,18 @@ async function askHistory(
         gate: await isUnconfirmed(trx, repository.id, labelPromise(issue.number, gate)),
         stale: await isUnconfirmed(trx, repository.id, labelPromise(issue.number, stale)),
       },
-      // Open on GitHub is not enough: the close that completion promised may still be on its way.
-      wasReopened: was !== null && !was.issue.open && was.issue.updatedAt < issue.updatedAt,
+      reopenedBy,
     });
+}
+
+/** The human who reopened the issue last; null: it was no human. */
+async function askReopener(
+  client: Client,
+  repository: Repository,
+  events: readonly IssueEventRead[],
+): Promise<string | null> {
+  const last = events.findLast(({ event }) => event === "reopened");
+  if (!last) return null;
+  const human = await askHuman(client, repository, last.sender, last.viaApp, repository.settings);
+  return human ? last.sender.login : null;
 }

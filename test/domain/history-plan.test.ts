@@ -20,6 +20,8 @@ const ITEM: KnownItem = {
   state: null,
   stateEventAt: at(10),
   priorities: ["P2"],
+  isLeftAlone: false,
+  parkAsked: false,
 };
 const facts = (more: Partial<HistoryPlanFacts>, item: Partial<KnownItem> = {}): HistoryPlanFacts => ({
   issue: { open: true, stateReason: null, labels: ["backlog"] },
@@ -29,7 +31,7 @@ const facts = (more: Partial<HistoryPlanFacts>, item: Partial<KnownItem> = {}): 
   gate: null,
   stale: null,
   pending: { gate: false, stale: false },
-  wasReopened: false,
+  reopenedBy: null,
   ...more,
 });
 const labels = (...more: string[]) => ({
@@ -96,8 +98,28 @@ describe("planFromHistory", () => {
       facts({ stale: act("unlabeled", 20, false) }, { state: "parked" }),
       ["add_label"],
     ],
-    ["a missed reopening brings back", facts({ wasReopened: true }, { state: "complete" }), ["reopen"]],
+    ["a missed reopening brings back", facts({ reopenedBy: "alice" }, { state: "complete" }), ["reopen"]],
     ["an issue still open while its close is on its way does not", facts({}, { state: "complete" }), []],
+    [
+      "a human's label on what is worked on waits for its end",
+      facts({ stale: act("labeled", 20), ...labels("stale") }, { isLeftAlone: true }),
+      ["ask_park"],
+    ],
+    [
+      "and is not asked for twice",
+      facts({ stale: act("labeled", 20), ...labels("stale") }, { isLeftAlone: true, parkAsked: true }),
+      [],
+    ],
+    [
+      "until a human takes it off",
+      facts({ stale: act("unlabeled", 20) }, { isLeftAlone: true, parkAsked: true }),
+      ["ask_park"],
+    ],
+    [
+      "an agent may not",
+      facts({ stale: act("unlabeled", 20, false) }, { isLeftAlone: true, parkAsked: true }),
+      ["add_label"],
+    ],
     ["a priority label counts", facts(labels("P0")), ["priorities"]],
   ])("%s", (_, given, expected) => {
     expect(kinds(planFromHistory(given))).toEqual(expected);
