@@ -8,6 +8,7 @@ import type { HandoverTables } from "./handover-schema.ts";
 import type { LinkTables } from "./link-schema.ts";
 
 import type { MirrorTables } from "./mirror-schema.ts";
+import type { TokenTables } from "./token-schema.ts";
 
 type Timestamp = ColumnType<Date, Date | string, Date | string>;
 type Defaulted<T> = ColumnType<T, T | undefined, T>;
@@ -255,7 +256,13 @@ export interface KeptAnswerTable {
   kept_until: Timestamp;
 }
 
-export interface Tables extends MirrorTables, HandoverTables, LinkTables, AnchorTables, AuthoringTables {
+export interface Tables
+  extends MirrorTables,
+    HandoverTables,
+    LinkTables,
+    AnchorTables,
+    AuthoringTables,
+    TokenTables {
   replica: ReplicaTable;
   claim_waiter: ClaimWaiterTable;
   installation: InstallationTable;
