@@ -11,6 +11,7 @@ import { receiveThroughProbot, registerHandlers } from "./edges/webhooks/handler
 import { GitHubConnection } from "./github/connection.ts";
 import { ClaimLine } from "./services/claim-line.ts";
 import type { Deps } from "./services/deps.ts";
+import { EventFeed } from "./services/event-feed.ts";
 import { KnownNames } from "./services/known-names.ts";
 import { Setup } from "./services/setup.ts";
 import { openDatabase } from "./store/database.ts";
@@ -62,11 +63,13 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
     const replica = randomUUID();
     const line = new ClaimLine(database.db, replica, log);
     const names = new KnownNames();
+    const events = new EventFeed(database.db, log);
     const ended = new AbortController();
     const deps: Deps = {
       database,
       line,
       names,
+      events,
       db: database.db,
       github: new GitHubConnection({ baseUrl: config.githubApiUrl, log }),
       log,
@@ -82,17 +85,20 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
     const setup = new Setup({ github: deps.github, log, envFile: config.envFile });
     const setupSessions = new SetupSessions();
     await line.start();
+    await events.start();
     const listener = new Listener({
       url: databaseUrl,
-      channels: ["claim_line", "repository_changed", "item_check"],
+      channels: ["claim_line", "repository_changed", "item_check", "event"],
       onNotify: (channel, name) => {
         if (channel === "claim_line") line.call(name);
+        else if (channel === "event") void events.look();
         else if (channel === "item_check") deps.wake.checks();
         else names.forget();
       },
       onConnect: () => {
         names.forget();
         void line.look();
+        void events.reconnected();
       },
       onError: ({ message }) =>
         log.warn({ reason: message }, "the listening connection broke; it reconnects"),
@@ -104,6 +110,7 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
       .catch(async (error: unknown) => {
         // The port is taken: what already runs must not complain of the database that goes away.
         await line.stop();
+        events.stop();
         await listener.stop();
         throw error;
       });
@@ -118,6 +125,7 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
       setupLink: config.app ? null : `${address}/setup?code=${setupSessions.issueCode()}`,
       stop: async () => {
         await line.stop();
+        events.stop();
         await closeServer(server);
         await listener.stop();
         await jobs.stop(STOP_JOBS_MS);

@@ -4,6 +4,7 @@ import type { ColumnType, Generated, JSONColumnType } from "kysely";
 
 import type { AnchorTables } from "./anchor-schema.ts";
 import type { AuthoringTables } from "./authoring-schema.ts";
+import type { EventTables } from "./event-schema.ts";
 import type { HandoverTables } from "./handover-schema.ts";
 import type { LinkTables } from "./link-schema.ts";
 
@@ -255,7 +256,13 @@ export interface KeptAnswerTable {
   kept_until: Timestamp;
 }
 
-export interface Tables extends MirrorTables, HandoverTables, LinkTables, AnchorTables, AuthoringTables {
+export interface Tables
+  extends MirrorTables,
+    HandoverTables,
+    LinkTables,
+    AnchorTables,
+    AuthoringTables,
+    EventTables {
   replica: ReplicaTable;
   claim_waiter: ClaimWaiterTable;
   installation: InstallationTable;
