@@ -9,8 +9,8 @@ import { eventBody, type LogEvent } from "../../domain/events.ts";
 import type { Heard, Lost } from "../../services/follow-events.ts";
 import { encodeFrame } from "./sse-frame.ts";
 
-const KEEP_ALIVE_MS = 15_000;
-const STALLED_MS = 30_000;
+/** `stalledMs`: how long a client may take nothing before it is cut off. */
+const PATIENCE = { keepAliveMs: 15_000, stalledMs: 30_000 };
 /** How long the last words of a stream may take to get out. */
 const LAST_WORDS_MS = 2_000;
 const RECONNECT_MS = 3_000;
@@ -46,12 +46,14 @@ const EXPIRED = encodeFrame({
 /** Writes to one client. */
 export class EventSender {
   readonly #response: ServerResponse;
+  readonly #patience: typeof PATIENCE;
   #position = 0;
   /** Resolved when the client takes more, or is gone. */
   #drained: Promise<boolean> | null = null;
 
-  constructor(response: ServerResponse) {
+  constructor(response: ServerResponse, patience = PATIENCE) {
     this.#response = response;
+    this.#patience = patience;
   }
 
   /** Begins the answer. */
@@ -62,7 +64,7 @@ export class EventSender {
 
   /** Sends what is heard until there is nothing more to hear. False: the client does not read, or is gone. */
   async send(heard: AsyncIterable<Heard>): Promise<boolean> {
-    const keepAlive = setInterval(() => this.#keepAlive(), KEEP_ALIVE_MS);
+    const keepAlive = setInterval(() => this.#keepAlive(), this.#patience.keepAliveMs);
     // It must not keep the process from ending.
     keepAlive.unref();
     try {
@@ -138,7 +140,7 @@ export class EventSender {
     const response = this.#response;
     const onDrain = (): void => settle(true);
     const onClose = (): void => settle(false);
-    const stalled = setTimeout(() => settle(false), STALLED_MS);
+    const stalled = setTimeout(() => settle(false), this.#patience.stalledMs);
     stalled.unref();
     const settle = (isRead: boolean): void => {
       clearTimeout(stalled);
