@@ -4,6 +4,7 @@ import type { ColumnType, Generated, JSONColumnType } from "kysely";
 
 import type { AnchorTables } from "./anchor-schema.ts";
 import type { AuthoringTables } from "./authoring-schema.ts";
+import type { EventTables } from "./event-schema.ts";
 import type { HandoverTables } from "./handover-schema.ts";
 import type { LinkTables } from "./link-schema.ts";
 
@@ -262,7 +263,8 @@ export interface Tables
     LinkTables,
     AnchorTables,
     AuthoringTables,
-    TokenTables {
+    TokenTables,
+    EventTables {
   replica: ReplicaTable;
   claim_waiter: ClaimWaiterTable;
   installation: InstallationTable;

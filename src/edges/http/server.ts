@@ -16,6 +16,7 @@ import { callerFinder } from "./auth.ts";
 import { authoringRoutes } from "./authoring-routes.ts";
 import { claimRoutes } from "./claim-routes.ts";
 import { answerError, answerNotFound } from "./errors.ts";
+import { eventRoutes } from "./event-routes.ts";
 import { finishingRoutes } from "./finishing-routes.ts";
 import { healthRoutes } from "./health-routes.ts";
 import { itemRoutes } from "./item-routes.ts";
@@ -97,6 +98,7 @@ export async function createServer(deps: Deps, options: ServerOptions): Promise<
     claimRoutes(routes, deps);
     finishingRoutes(routes, deps);
     memoryRoutes(routes, deps);
+    eventRoutes(routes, deps);
   });
   app.get("/openapi.json", { schema: { hide: true } }, async () => app.swagger());
   app.get("/", { schema: { hide: true } }, async (_request, reply) => reply.redirect("/docs"));
