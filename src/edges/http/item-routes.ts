@@ -1,5 +1,6 @@
 /** Reading the backlog. */
 
+import { AttemptsAnswer, AttemptsQuery } from "../../contract/attempts.ts";
 import {
   ItemBody,
   ItemPatch,
@@ -7,11 +8,13 @@ import {
   ItemsQuery,
   ReadyAnswer,
   ReadyQuery,
+  RootsQuery,
 } from "../../contract/items.ts";
 import { Report, ReportQuery } from "../../contract/report.ts";
 import { BACKLOG, itemId } from "../../domain/record-key.ts";
 import { reportMarkdown } from "../../domain/report-markdown.ts";
 import type { Deps } from "../../services/deps.ts";
+import { itemAttempts } from "../../services/item-attempts.ts";
 import { keepingLate } from "../../services/late-results.ts";
 import { getItem, listItems } from "../../services/read-items.ts";
 import { ready } from "../../services/ready.ts";
@@ -61,7 +64,42 @@ export function itemRoutes(app: Routes, deps: Deps): void {
       },
     },
     async (request) => {
-      return listItems(deps, await repositoryByName(deps, repositoryName(request.params)), request.query);
+      const repository = await repositoryByName(deps, repositoryName(request.params));
+      return listItems(deps, request.caller, repository, request.query);
+    },
+  );
+  app.get(
+    "/api/v1/repos/:owner/:repo/items/roots",
+    {
+      config: { capability: "read" },
+      schema: {
+        summary: "Items that are part of no other, by number",
+        tags,
+        params: RepoParams,
+        querystring: RootsQuery,
+        response: { 200: ItemsAnswer, ...refusals },
+      },
+    },
+    async (request) => {
+      const repository = await repositoryByName(deps, repositoryName(request.params));
+      return listItems(deps, request.caller, repository, request.query, { roots: true });
+    },
+  );
+  app.get(
+    "/api/v1/repos/:owner/:repo/items/:number/attempts",
+    {
+      config: { capability: "read" },
+      schema: {
+        summary: "An item's attempts: markers, grants, which count and why",
+        tags,
+        params: ItemParams,
+        querystring: AttemptsQuery,
+        response: { 200: AttemptsAnswer, ...refusals },
+      },
+    },
+    async (request) => {
+      const repository = await repositoryByName(deps, repositoryName(request.params));
+      return itemAttempts(deps, { repository, number: request.params.number }, request.query);
     },
   );
   app.get(

@@ -30,7 +30,8 @@ export const ItemParams = RepoParams.extend({
     .refine((number) => number <= 2_147_483_647, { error: "the number of an issue" }),
 });
 
-export const RecordParams = RepoParams.extend({ topic: Topic, id: RecordId });
+export const TopicParams = RepoParams.extend({ topic: Topic });
+export const RecordParams = TopicParams.extend({ id: RecordId });
 
 /** Every write takes a key under which it happens once. */
 export const KeyHeaders = z.object({
