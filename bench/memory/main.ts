@@ -23,9 +23,6 @@ const { values } = parseArgs({
     help: { type: "boolean", default: false },
   },
 });
-if (values.help) process.stdout.write(HELP);
-else await bench();
-
 async function bench(): Promise<void> {
   const [records, seconds, callers] = [values.records, values.seconds, values.callers].map(Number);
   if (!records || !seconds || !callers || records < 1000) throw new Error(`a number is wrong\n${HELP}`);
@@ -97,3 +94,6 @@ async function measure(
   await Promise.all(Array.from({ length: callers }, caller));
   return latencies;
 }
+
+if (values.help) process.stdout.write(HELP);
+else await bench();

@@ -22,13 +22,12 @@ import { remember } from "../../services/remember.ts";
 import { repositoryByName } from "../../services/repository-by-name.ts";
 import { searchMemory } from "../../services/search-memory.ts";
 import { keyed } from "./once-of.ts";
+import { KEYED_CODES, READ_CODES, refusing } from "./refusals.ts";
 import {
   FenceHeaders,
-  fenceRefusals,
   RecordParams,
   RepoParams,
   type Routes,
-  refusals,
   repositoryName,
   TopicParams,
 } from "./route-schemas.ts";
@@ -42,11 +41,13 @@ export function memoryListRoutes(app: Routes, deps: Deps): void {
     {
       config: { capability: "read" },
       schema: {
+        operationId: "listTopics",
         summary: "Topics, with how many records each has",
+        description: "By name. What has expired is not counted, and counts are exact up to 10,000.",
         tags,
         params: RepoParams,
         querystring: TopicsQuery,
-        response: { 200: TopicsAnswer, ...refusals },
+        response: { 200: TopicsAnswer, ...refusing(...READ_CODES) },
       },
     },
     async (request) => {
@@ -59,11 +60,14 @@ export function memoryListRoutes(app: Routes, deps: Deps): void {
     {
       config: { capability: "read" },
       schema: {
+        operationId: "scanTopic",
         summary: "Scan a topic, page by page",
+        description:
+          "By id, so that pages are stable: a record that is there throughout is in exactly one, whatever is written meanwhile. A scan does not evaluate staleness (`stale: null`). A page ends early when its texts are long.",
         tags,
         params: TopicParams,
         querystring: ScanQuery,
-        response: { 200: ScanAnswer, ...refusals },
+        response: { 200: ScanAnswer, ...refusing(...READ_CODES) },
       },
     },
     async (request) => {
@@ -76,12 +80,25 @@ export function memoryListRoutes(app: Routes, deps: Deps): void {
     {
       config: { capability: "write" },
       schema: {
+        operationId: "addRecord",
         summary: "Remember under an id that is made up",
+        description:
+          "For notes that nobody needs to find by name. A record that is yet to be made cannot be claimed, so a Fencing-Token is refused.",
         tags,
         params: TopicParams,
         headers: FenceHeaders,
         body: RememberRequest,
-        response: { 201: RecordAnswer, ...fenceRefusals },
+        response: {
+          201: RecordAnswer,
+          ...refusing(
+            ...KEYED_CODES,
+            "conflict",
+            "field_not_settable",
+            "ttl_forbidden",
+            "reserved",
+            "not_claimable",
+          ),
+        },
       },
     },
     async (request, reply) => {
@@ -111,11 +128,13 @@ export function memoryListRoutes(app: Routes, deps: Deps): void {
     {
       config: { capability: "read" },
       schema: {
+        operationId: "listRecordBacklinks",
         summary: "Items and records that link to a record",
+        description: "By any relation. The record itself need not be there.",
         tags,
         params: RecordParams,
         querystring: LinksQuery,
-        response: { 200: BacklinksAnswer, ...refusals },
+        response: { 200: BacklinksAnswer, ...refusing(...READ_CODES) },
       },
     },
     async (request) => {
@@ -129,11 +148,14 @@ export function memoryListRoutes(app: Routes, deps: Deps): void {
     {
       config: { capability: "read" },
       schema: {
+        operationId: "searchMemory",
         summary: "Search memory: full text, ranked, with highlights",
+        description:
+          "PostgreSQL's full-text search, in English word forms, over ids, titles, tags, and the first 100,000 characters of bodies. Those whose titles match come first. Items are searched by `R/items?q=`; what is written on their records is found here too.",
         tags,
         params: RepoParams,
         querystring: SearchQuery,
-        response: { 200: SearchAnswer, ...refusals },
+        response: { 200: SearchAnswer, ...refusing(...READ_CODES) },
       },
     },
     async (request) => {
@@ -146,11 +168,14 @@ export function memoryListRoutes(app: Routes, deps: Deps): void {
     {
       config: { capability: "read" },
       schema: {
+        operationId: "listNeighbors",
         summary: "What is linked with a record or a file, in both directions",
+        description:
+          "Up to three links away and at most a hundred nodes; larger numbers are brought within these bounds. What is out of the caller's scope is neither shown nor passed through.",
         tags,
         params: RepoParams,
         querystring: NeighborsQuery,
-        response: { 200: NeighborsAnswer, ...refusals },
+        response: { 200: NeighborsAnswer, ...refusing(...READ_CODES) },
       },
     },
     async (request) => {
