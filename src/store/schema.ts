@@ -85,6 +85,7 @@ export interface RecordTable {
   expires_at: Timestamp | null;
   created_at: Defaulted<Date>;
   updated_at: Defaulted<Date>;
+  search: ColumnType<string, never, never>;
 }
 
 export interface ItemTable {

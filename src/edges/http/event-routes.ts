@@ -5,7 +5,8 @@ import { EventBody, EventsHeaders, EventsQuery } from "../../contract/events.ts"
 import type { Deps } from "../../services/deps.ts";
 import { type EventStream, openEventStream } from "../../services/follow-events.ts";
 import { EventSender } from "./event-sender.ts";
-import { type Routes, refusals } from "./route-schemas.ts";
+import { READ_CODES, refusing } from "./refusals.ts";
+import type { Routes } from "./route-schemas.ts";
 
 export function eventRoutes(app: Routes, deps: Deps): void {
   app.get(
@@ -23,7 +24,7 @@ export function eventRoutes(app: Routes, deps: Deps): void {
         headers: EventsHeaders,
         response: {
           200: { description: "The stream", content: { "text/event-stream": { schema: EventBody } } },
-          ...refusals,
+          ...refusing(...READ_CODES),
         },
       },
     },

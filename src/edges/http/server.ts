@@ -21,6 +21,7 @@ import { finishingRoutes } from "./finishing-routes.ts";
 import { healthRoutes } from "./health-routes.ts";
 import { itemRoutes } from "./item-routes.ts";
 import { linkRoutes } from "./link-routes.ts";
+import { memoryListRoutes } from "./memory-list-routes.ts";
 import { memoryRoutes } from "./memory-routes.ts";
 import { repoRoutes } from "./repo-routes.ts";
 import { setupRoutes } from "./setup-routes.ts";
@@ -99,6 +100,7 @@ export async function createServer(deps: Deps, options: ServerOptions): Promise<
     finishingRoutes(routes, deps);
     memoryRoutes(routes, deps);
     eventRoutes(routes, deps);
+    memoryListRoutes(routes, deps);
   });
   app.get("/openapi.json", { schema: { hide: true } }, async () => app.swagger());
   app.get("/", { schema: { hide: true } }, async (_request, reply) => reply.redirect("/docs"));
