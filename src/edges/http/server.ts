@@ -21,6 +21,7 @@ import { healthRoutes } from "./health-routes.ts";
 import { itemRoutes } from "./item-routes.ts";
 import { linkRoutes } from "./link-routes.ts";
 import { memoryRoutes } from "./memory-routes.ts";
+import { queueRoutes } from "./queue-routes.ts";
 import { repoRoutes } from "./repo-routes.ts";
 import { setupRoutes } from "./setup-routes.ts";
 import type { SetupSessions } from "./setup-session.ts";
@@ -92,6 +93,7 @@ export async function createServer(deps: Deps, options: ServerOptions): Promise<
     claimRoutes(routes, deps);
     finishingRoutes(routes, deps);
     memoryRoutes(routes, deps);
+    queueRoutes(routes, deps);
   });
   app.get("/openapi.json", { schema: { hide: true } }, async () => app.swagger());
   app.get("/", { schema: { hide: true } }, async (_request, reply) => reply.redirect("/docs"));
