@@ -24,6 +24,16 @@ export interface InstallationTable {
   writer: string | null;
   writer_until: Timestamp | null;
   paused_until: Timestamp | null;
+  turn: string | null;
+  turn_until: Timestamp | null;
+  next_write_at: Timestamp | null;
+  guessed_pause_seconds: number | null;
+}
+
+export interface GitHubWriteTable {
+  installation_id: number;
+  id: Generated<number>;
+  at: Timestamp;
 }
 
 export interface RepositoryTable {
@@ -275,6 +285,7 @@ export interface Tables
   replica: ReplicaTable;
   claim_waiter: ClaimWaiterTable;
   installation: InstallationTable;
+  github_write: GitHubWriteTable;
   repository: RepositoryTable;
   configuration: ConfigurationTable;
   inbox: InboxTable;
