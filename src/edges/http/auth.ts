@@ -2,13 +2,18 @@
 
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { FastifyRequest } from "fastify";
+import type { Capability } from "../../contract/capability.ts";
 import { Problem } from "../../contract/problem.ts";
-import type { Caller } from "../../services/caller.ts";
+import { ADMIN, type Caller } from "../../services/caller.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
     /** Who calls; set before anything of the request is looked at. */
     caller: Caller;
+  }
+  interface FastifyContextConfig {
+    /** What a token must be able to do to call the route; every route behind a token says it. */
+    capability?: Capability;
   }
 }
 
@@ -27,7 +32,7 @@ export function bearerOf(request: FastifyRequest): string | null {
 /** The caller that a request's token names. Throws `unauthenticated`. */
 export function callerOf(request: FastifyRequest, adminToken: string): Caller {
   const token = bearerOf(request);
-  if (token !== null && sameSecret(token, adminToken)) return { actor: "admin", admin: true };
+  if (token !== null && sameSecret(token, adminToken)) return ADMIN;
   throw new Problem(
     "unauthenticated",
     token === null

@@ -59,6 +59,7 @@ export function claimRoutes(app: Routes, deps: Deps): void {
   app.post(
     "/api/v1/repos/:owner/:repo/claim-next",
     {
+      config: { capability: "claim" },
       schema: {
         summary: "Claim the best ready item",
         tags: ["Claims"],
@@ -87,6 +88,7 @@ export function claimRoutes(app: Routes, deps: Deps): void {
     app.post(
       path,
       {
+        config: { capability: "claim" },
         schema: {
           summary: "Take a claim; losing is an answer",
           tags,
@@ -106,6 +108,7 @@ export function claimRoutes(app: Routes, deps: Deps): void {
     app.post(
       `${path}/renew`,
       {
+        config: { capability: "claim" },
         schema: {
           summary: "Move the lease's end",
           tags,
@@ -129,6 +132,7 @@ export function claimRoutes(app: Routes, deps: Deps): void {
     app.post(
       `${path}/release`,
       {
+        config: { capability: "claim" },
         schema: {
           summary: "Give the claim back",
           tags,
@@ -152,6 +156,7 @@ export function claimRoutes(app: Routes, deps: Deps): void {
     app.get(
       `${path}s`,
       {
+        config: { capability: "read" },
         schema: {
           summary: "Every grant, newest first, and how it ended",
           tags,
@@ -165,6 +170,7 @@ export function claimRoutes(app: Routes, deps: Deps): void {
     app.get(
       path,
       {
+        config: { capability: "read" },
         schema: {
           summary: "Who holds it (advisory)",
           tags,

@@ -37,6 +37,7 @@ export function finishingRoutes(app: Routes, deps: Deps): void {
   app.post(
     `${ITEM}/complete`,
     {
+      config: { capability: "write" },
       schema: {
         summary: "Complete an item, with evidence that is checked",
         tags,
@@ -61,6 +62,7 @@ export function finishingRoutes(app: Routes, deps: Deps): void {
   app.post(
     `${ITEM}/park`,
     {
+      config: { capability: "write" },
       schema: {
         summary: "Park an item that cannot proceed as specified",
         tags,
@@ -82,6 +84,7 @@ export function finishingRoutes(app: Routes, deps: Deps): void {
   app.post(
     `${ITEM}/advance`,
     {
+      config: { capability: "advance" },
       schema: {
         summary: "Move an item by a trigger",
         tags,
@@ -101,6 +104,7 @@ export function finishingRoutes(app: Routes, deps: Deps): void {
   app.post(
     "/api/v1/repos/:owner/:repo/advance",
     {
+      config: { capability: "advance" },
       schema: {
         summary: "Move several items, each by itself",
         tags,
@@ -117,6 +121,7 @@ export function finishingRoutes(app: Routes, deps: Deps): void {
   app.get(
     `${ITEM}/transitions`,
     {
+      config: { capability: "read" },
       schema: {
         summary: "What an item went through, newest first",
         tags,

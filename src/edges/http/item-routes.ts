@@ -35,6 +35,7 @@ export function itemRoutes(app: Routes, deps: Deps): void {
   app.get(
     "/api/v1/repos/:owner/:repo/ready",
     {
+      config: { capability: "read" },
       schema: {
         summary: "What is ready, and why the rest is not",
         tags,
@@ -50,6 +51,7 @@ export function itemRoutes(app: Routes, deps: Deps): void {
   app.get(
     "/api/v1/repos/:owner/:repo/items",
     {
+      config: { capability: "read" },
       schema: {
         summary: "Items, by number",
         tags,
@@ -65,6 +67,7 @@ export function itemRoutes(app: Routes, deps: Deps): void {
   app.get(
     "/api/v1/repos/:owner/:repo/items/:number",
     {
+      config: { capability: "read" },
       schema: {
         summary: "One item, with every reason against claiming it",
         tags,
@@ -80,6 +83,7 @@ export function itemRoutes(app: Routes, deps: Deps): void {
   app.patch(
     "/api/v1/repos/:owner/:repo/items/:number",
     {
+      config: { capability: "write" },
       schema: {
         summary: "Change an item's tags and links, and under a claim its resume block",
         tags,
@@ -103,6 +107,7 @@ export function itemRoutes(app: Routes, deps: Deps): void {
   app.get(
     "/api/v1/repos/:owner/:repo/report",
     {
+      config: { capability: "read" },
       schema: {
         summary: "Where are we? As JSON, or as markdown with Accept: text/markdown",
         tags,

@@ -27,6 +27,7 @@ export function linkRoutes(app: Routes, deps: Deps): void {
   app.get(
     `${ITEM}/children`,
     {
+      config: { capability: "read" },
       schema: {
         summary: "What is directly part of the item",
         tags,
@@ -40,6 +41,7 @@ export function linkRoutes(app: Routes, deps: Deps): void {
   app.get(
     `${ITEM}/breadcrumbs`,
     {
+      config: { capability: "read" },
       schema: {
         summary: "What the item is part of, from the root down",
         tags,
@@ -52,6 +54,7 @@ export function linkRoutes(app: Routes, deps: Deps): void {
   app.get(
     `${ITEM}/dependencies`,
     {
+      config: { capability: "read" },
       schema: {
         summary: "What the item waits for, and what waits for it",
         tags,
@@ -65,6 +68,7 @@ export function linkRoutes(app: Routes, deps: Deps): void {
   app.get(
     `${ITEM}/backlinks`,
     {
+      config: { capability: "read" },
       schema: {
         summary: "Items and records that link to the item",
         tags,
@@ -78,6 +82,7 @@ export function linkRoutes(app: Routes, deps: Deps): void {
   app.post(
     "/api/v1/repos/:owner/:repo/validate-edges",
     {
+      config: { capability: "read" },
       schema: {
         summary: "Which edges would be refused, and why; nothing is written",
         tags,

@@ -41,6 +41,7 @@ export function memoryRoutes(app: Routes, deps: Deps): void {
   app.get(
     PATH,
     {
+      config: { capability: "read" },
       schema: {
         summary: "Recall a record",
         tags,
@@ -55,6 +56,7 @@ export function memoryRoutes(app: Routes, deps: Deps): void {
   app.put(
     PATH,
     {
+      config: { capability: "write" },
       schema: {
         summary: "Remember: create, or merge in place",
         tags,
@@ -84,6 +86,7 @@ export function memoryRoutes(app: Routes, deps: Deps): void {
   app.patch(
     PATH,
     {
+      config: { capability: "write" },
       schema: {
         summary: "Update a record that exists",
         tags,
@@ -106,6 +109,7 @@ export function memoryRoutes(app: Routes, deps: Deps): void {
   app.delete(
     PATH,
     {
+      config: { capability: "write" },
       schema: {
         summary: "Forget a record, now or after a while",
         tags,

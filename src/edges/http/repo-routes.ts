@@ -9,6 +9,7 @@ export function repoRoutes(app: Routes, deps: Deps): void {
   app.get(
     "/api/v1/repos",
     {
+      config: { capability: "read" },
       schema: {
         summary: "Repositories that the caller can see",
         tags: ["Operations"],
