@@ -28,7 +28,7 @@ export async function fillTypical(url: string, items: number): Promise<void> {
       values (${R}, 1, 'acme', 'widgets', true);
     create unlogged table seed as
       select n, e, n - e as place, n = e as is_epic, n - e = 19 as is_integration,
-        case when (n / 20) % 5 < 2 then 'complete' when n = e or n - e = 19 then null
+        case when (e / 20) % 5 < 2 then 'complete' when n = e or n - e = 19 then null
           when n % 10 = 0 then 'complete' when n % 97 = 0 then 'parked' end as state,
         n % 31 <> 0 as admitted,
         (case when n * 7919 % 100 < 5 then 0 when n * 7919 % 100 < 25 then 1 when n * 7919 % 100 < 75 then 2 else 3 end) as priority,
