@@ -111,3 +111,46 @@ begin
         from record_link l where l.repository_id = repo and l.topic = p_topic and l.id = p_id)))
     from record w where w.repository_id = repo and w.topic = p_topic and w.id = p_id);
 end $$;
+
+-- ---------------------------------------------------------------- the ready set
+
+-- The least threshold in force is asked for by every ready set, and few epics set one.
+create index item_threshold on item (repository_id, threshold) where threshold is not null;
+-- What claim-next asks by age.
+create index item_offered_by_age on item (repository_id, created_at, number) include (home_region) where offered;
+
+-- ---------------------------------------------------------------- what is kept, for less
+
+-- As in 0002; PostgreSQL plans a function in SQL anew at each call.
+create or replace function blocker_satisfied(repo bigint, target text) returns boolean language plpgsql stable as $$
+begin
+  return coalesce((
+    select case when i.number is null
+             then s.gone is null and s.state = 'closed' and coalesce(s.state_reason, 'completed') = 'completed'
+             else i.state = 'complete' and (select count(*) from record r, unnest(r.tags) t
+                    where r.repository_id = repo and r.topic = 'backlog' and r.id = 'issue-' || s.number
+                      and t like 'state:%') = 1 end
+    from issue s left join item i on i.repository_id = s.repository_id and i.number = s.number
+    where s.repository_id = repo and s.number = target_number(target)), false);
+end $$;
+
+-- What waits for an item counts its open blockers anew, and nothing else of it changes. All rows are locked first, in one
+-- order, in a statement of its own: the counting one sees what was committed meanwhile, and two that complete at once do
+-- not lock each other out.
+create or replace function refresh_dependents(repo bigint, num integer) returns void language plpgsql volatile as $$
+begin
+  perform 1 from item i
+  where (i.repository_id, i.number) in (select l.repository_id, l.number from record_link l
+    where l.target_repository_id = repo and l.target_number = num and l.relation = 'blockedBy')
+  order by i.repository_id, i.number for update;
+  if not found then return; end if;
+  update item i set open_blockers = anew.open
+  from (
+    select d.repository_id, d.number, count(*) filter (where not blocker_satisfied(b.target_repository_id, b.target)) as open
+    from (select distinct l.repository_id, l.number from record_link l
+        where l.target_repository_id = repo and l.target_number = num and l.relation = 'blockedBy'
+          and l.number is not null) d
+    join record_link b on b.repository_id = d.repository_id and b.number = d.number and b.relation = 'blockedBy'
+    group by 1, 2) anew
+  where i.repository_id = anew.repository_id and i.number = anew.number and i.open_blockers <> anew.open;
+end $$;
