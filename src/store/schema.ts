@@ -8,6 +8,7 @@ import type { HandoverTables } from "./handover-schema.ts";
 import type { LinkTables } from "./link-schema.ts";
 
 import type { MirrorTables } from "./mirror-schema.ts";
+import type { ResourceTables } from "./resource-schema.ts";
 
 type Timestamp = ColumnType<Date, Date | string, Date | string>;
 type Defaulted<T> = ColumnType<T, T | undefined, T>;
@@ -118,6 +119,7 @@ export interface ItemTable {
   started_under: Defaulted<number | null>;
   grouping: Generated<boolean>;
   flawed: Generated<boolean>;
+  resource_keys: Generated<string[] | null>;
   offered: ColumnType<boolean, never, never>;
   urgency: ColumnType<number, never, never>;
   review: Defaulted<"in_review" | "resumable" | "again" | null>;
@@ -172,6 +174,7 @@ export interface ClaimTable {
   released_at: Timestamp | null;
   reclaims: Defaulted<number>;
   grants: Defaulted<number>;
+  resourced: Defaulted<boolean>;
 }
 
 export type ClaimEnd = "released" | "completed" | "parked" | "lapsed" | "superseded" | "undelivered";
@@ -190,6 +193,8 @@ export interface ClaimGrantTable {
   previous_fence: number | null;
   ended: ClaimEnd | null;
   ended_at: Timestamp | null;
+  resourced: Defaulted<boolean>;
+  consumed: Defaulted<string[]>;
 }
 
 export interface ClaimMarkerTable {
@@ -255,7 +260,13 @@ export interface KeptAnswerTable {
   kept_until: Timestamp;
 }
 
-export interface Tables extends MirrorTables, HandoverTables, LinkTables, AnchorTables, AuthoringTables {
+export interface Tables
+  extends MirrorTables,
+    HandoverTables,
+    LinkTables,
+    AnchorTables,
+    AuthoringTables,
+    ResourceTables {
   replica: ReplicaTable;
   claim_waiter: ClaimWaiterTable;
   installation: InstallationTable;

@@ -22,6 +22,7 @@ import { itemRoutes } from "./item-routes.ts";
 import { linkRoutes } from "./link-routes.ts";
 import { memoryRoutes } from "./memory-routes.ts";
 import { repoRoutes } from "./repo-routes.ts";
+import { resourceRoutes } from "./resource-routes.ts";
 import { setupRoutes } from "./setup-routes.ts";
 import type { SetupSessions } from "./setup-session.ts";
 import { webhookRoute } from "./webhook-route.ts";
@@ -92,6 +93,7 @@ export async function createServer(deps: Deps, options: ServerOptions): Promise<
     claimRoutes(routes, deps);
     finishingRoutes(routes, deps);
     memoryRoutes(routes, deps);
+    resourceRoutes(routes, deps);
   });
   app.get("/openapi.json", { schema: { hide: true } }, async () => app.swagger());
   app.get("/", { schema: { hide: true } }, async (_request, reply) => reply.redirect("/docs"));

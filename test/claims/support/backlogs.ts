@@ -48,7 +48,7 @@ const anItem = fc.record({
     ["priority:P0", "priority:P1"],
     ["priority:P9"],
   ),
-  more: fc.constantFrom([], [], [], [], ["phase:research"], ["state:done"]),
+  more: fc.constantFrom<readonly string[]>([], [], [], [], ["phase:research"], ["state:done"]),
   ageSeconds: fc.integer({ min: 0, max: 3 }),
   anchors: fc.constantFrom<readonly string[]>(
     [],
