@@ -5,7 +5,9 @@ import type { LeaseBounds } from "../domain/lease.ts";
 import type { GitHubConnection } from "../github/connection.ts";
 import type { Database, Db } from "../store/database.ts";
 import type { ClaimLine } from "./claim-line.ts";
+import type { KnownCallers } from "./known-callers.ts";
 import type { KnownNames } from "./known-names.ts";
+import type { TokenWatch } from "./token-watch.ts";
 
 export interface Deps {
   readonly database: Database;
@@ -21,6 +23,8 @@ export interface Deps {
   readonly wake: Wake;
   readonly line: ClaimLine;
   readonly names: KnownNames;
+  readonly callers: KnownCallers;
+  readonly watch: TokenWatch;
 }
 
 /** Hints that work is waiting; work is also found without them, only later. Called after commit. */

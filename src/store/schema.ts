@@ -9,6 +9,7 @@ import type { LinkTables } from "./link-schema.ts";
 
 import type { MirrorTables } from "./mirror-schema.ts";
 import type { ResourceTables } from "./resource-schema.ts";
+import type { TokenTables } from "./token-schema.ts";
 
 type Timestamp = ColumnType<Date, Date | string, Date | string>;
 type Defaulted<T> = ColumnType<T, T | undefined, T>;
@@ -266,7 +267,8 @@ export interface Tables
     LinkTables,
     AnchorTables,
     AuthoringTables,
-    ResourceTables {
+    ResourceTables,
+    TokenTables {
   replica: ReplicaTable;
   claim_waiter: ClaimWaiterTable;
   installation: InstallationTable;
