@@ -30,6 +30,13 @@ export interface Config {
   readonly prettyLogs: boolean;
 }
 
+/** What the commands of `leasehold` need. */
+export interface CliConfig {
+  /** Where the server is, e.g. `http://127.0.0.1:3000`. */
+  readonly url: string;
+  readonly token: string;
+}
+
 /** What is wrong with the configuration, a line each, naming the variable. */
 export class ConfigError extends Error {
   readonly problems: readonly string[];
@@ -45,15 +52,25 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 /** Reads `.env`, if there is one, and the environment, which wins. Throws `ConfigError`. */
 export function loadConfig(): Config {
-  const envFile = resolve(".env");
-  if (existsSync(envFile)) {
-    try {
-      process.loadEnvFile(envFile);
-    } catch (error) {
-      throw new ConfigError([`.env cannot be read: ${(error as Error).message}`]);
-    }
-  }
+  const envFile = loadEnvFile();
   return parseConfig(process.env, { envFile, isTerminal: process.stdout.isTTY === true, readFile });
+}
+
+/** Where the commands find the server, and whose token they use. Throws `ConfigError`. */
+export function loadCliConfig(): CliConfig {
+  loadEnvFile();
+  return parseCliConfig(process.env, readFile);
+}
+
+function loadEnvFile(): string {
+  const envFile = resolve(".env");
+  if (!existsSync(envFile)) return envFile;
+  try {
+    process.loadEnvFile(envFile);
+  } catch (error) {
+    throw new ConfigError([`.env cannot be read: ${(error as Error).message}`]);
+  }
+  return envFile;
 }
 
 const readFile = (path: string): string => readFileSync(path, "utf8");
@@ -117,6 +134,21 @@ export function parseConfig(
   };
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
+}
+
+/** Pure: the variables in, the server's address and the token out. Throws `ConfigError`. */
+export function parseCliConfig(env: Env, read: (path: string) => string): CliConfig {
+  const text = (name: string): string | null => env[name]?.trim() || null;
+  const url = text("LEASEHOLD_URL") ?? `http://127.0.0.1:${text("PORT") ?? 3000}`;
+  if (!URL.canParse(url)) throw new ConfigError(["LEASEHOLD_URL is not a URL, e.g. http://127.0.0.1:3000"]);
+  const given = text("LEASEHOLD_TOKEN") ?? text("LEASEHOLD_ADMIN_TOKEN");
+  if (given !== null) return { url: url.replace(/\/+$/, ""), token: given };
+  const path = `${text("DATA_DIR") ?? ".data"}/admin-token`;
+  try {
+    return { url: url.replace(/\/+$/, ""), token: read(path).trim() };
+  } catch {
+    throw new ConfigError([`LEASEHOLD_TOKEN is not set, and there is no admin token in ${path}`]);
+  }
 }
 
 /** The App's variables belong together: some without the others is a mistake, not a choice. */

@@ -1,7 +1,7 @@
 /** Asks the services directly, as a route does: the repository by its name, then the use case. */
 
 import { itemRef } from "../../src/domain/record-key.ts";
-import type { Caller } from "../../src/services/caller.ts";
+import { ADMIN as CALLER } from "../../src/services/caller.ts";
 import { type ClaimTarget, claim } from "../../src/services/claim.ts";
 import type { Deps } from "../../src/services/deps.ts";
 import { release } from "../../src/services/release.ts";
@@ -9,8 +9,6 @@ import { update } from "../../src/services/remember.ts";
 import { renew } from "../../src/services/renew.ts";
 import { repositoryByName } from "../../src/services/repository-by-name.ts";
 import type { Client } from "./programs.ts";
-
-const CALLER: Caller = { actor: "admin", admin: true };
 
 export function serviceClient(deps: Deps): Client {
   const targetOf = async (number: number): Promise<ClaimTarget> => {

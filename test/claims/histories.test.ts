@@ -7,6 +7,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { Problem } from "../../src/contract/problem.ts";
 import { BACKLOG, itemId } from "../../src/domain/record-key.ts";
+import { ADMIN, type Caller } from "../../src/services/caller.ts";
 import { type ClaimTarget, claim, refOf } from "../../src/services/claim.ts";
 import { claimHistory } from "../../src/services/claim-history.ts";
 import { claimStatus } from "../../src/services/claim-status.ts";
@@ -136,7 +137,7 @@ class History {
     const target = this.#target(name);
     const { who } = step;
     const deps = this.#deps(who.deployment);
-    const caller = { actor: who.actor, admin: false };
+    const caller = { ...ADMIN, actor: who.actor };
     if (step.kind === "claim") {
       const { region, leaseSeconds } = step;
       const answer = await claim(deps, caller, target, { owner: who.owner, region, leaseSeconds });
@@ -173,12 +174,7 @@ class History {
   }
 
   /** Items are there, notes are made by the first write. */
-  async #write(
-    name: "item" | "note",
-    deps: Deps,
-    caller: { actor: string; admin: boolean },
-    token: number | null,
-  ) {
+  async #write(name: "item" | "note", deps: Deps, caller: Caller, token: number | null) {
     this.#writes += 1;
     const { owner, name: repo } = this.#repository;
     const address = { repository: { owner, name: repo }, ...NOTE };

@@ -124,7 +124,11 @@ async function meaning(deps: Deps, repository: Repository, query: { limit: numbe
   const { db } = deps;
   const page = await openItems(db, repository.id, repository.settings);
   const answer = await readyAnswer(deps, repository, page, query);
-  const all = await listItemViews(db, repository.id, repository.settings, { after: 0, limit: 100 });
+  const all = await listItemViews(db, repository.id, repository.settings, {
+    after: 0,
+    limit: 100,
+    scope: null,
+  });
   const defects = all.items.flatMap((item) => tellingDefects(item.facts, item.defects)).map(defectBody);
   const totals = { ...answer.totals, defects: defects.length };
   return { ...answer, defects: defects.slice(0, query.limit), totals };

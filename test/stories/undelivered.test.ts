@@ -3,6 +3,7 @@
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BACKLOG, itemId } from "../../src/domain/record-key.ts";
+import { ADMIN } from "../../src/services/caller.ts";
 import { type ClaimTarget, claim, type Delivery, refOf } from "../../src/services/claim.ts";
 import { claimNext } from "../../src/services/claim-next.ts";
 import { takeBack } from "../../src/services/take-back.ts";
@@ -14,7 +15,6 @@ import { waitFor } from "../harness/wait-for.ts";
 import { ADMIN_TOKEN, World } from "../harness/world.ts";
 import { claimMarkers } from "./support/stories.ts";
 
-const CALLER = { actor: "admin", admin: true };
 let world: World;
 let repo: FakeRepository;
 
@@ -87,7 +87,7 @@ describe("a caller who hangs up while its claim is granted", () => {
   it("claims nothing for it any more once it is seen to be gone", async () => {
     const { number, target } = await onlyItem();
     const gone: Delivery = { left: AbortSignal.abort(), onOutcome: () => {} };
-    const answer = await claimNext(world.app.deps, CALLER, target.repository, { owner: "w/gone" }, gone);
+    const answer = await claimNext(world.app.deps, ADMIN, target.repository, { owner: "w/gone" }, gone);
     expect(answer).toMatchObject({ granted: false, reason: "none_ready" });
     expect(await historyOf(number)).toEqual([]);
   });
@@ -105,7 +105,7 @@ describe("a grant that is delivered", () => {
 describe("a grant that is taken back after all when its marker may be out", () => {
   it("ends, and counts: what stands on GitHub and the attempts agree", async () => {
     const { number, target } = await onlyItem();
-    const answer = await claim(world.app.deps, CALLER, target, { owner: "w/late" });
+    const answer = await claim(world.app.deps, ADMIN, target, { owner: "w/late" });
     if (!answer.granted) throw new Error("it was not granted");
     await world.settled();
     expect(claimMarkers(repo, number)).toHaveLength(1);
@@ -119,11 +119,11 @@ describe("a grant that is taken back after all when its marker may be out", () =
 
   it("is not taken back twice, nor when another was granted since", async () => {
     const { target } = await onlyItem();
-    const first = await claim(world.app.deps, CALLER, target, { owner: "w/a" });
+    const first = await claim(world.app.deps, ADMIN, target, { owner: "w/a" });
     if (!first.granted) throw new Error("it was not granted");
     expect(await takeBack(world.db, refOf(target), first.fencingToken)).toBe(true);
     expect(await takeBack(world.db, refOf(target), first.fencingToken)).toBe(false);
-    const second = await claim(world.app.deps, CALLER, target, { owner: "w/b" });
+    const second = await claim(world.app.deps, ADMIN, target, { owner: "w/b" });
     expect(second.granted).toBe(true);
     expect(await takeBack(world.db, refOf(target), first.fencingToken)).toBe(false);
   });

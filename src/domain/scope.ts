@@ -1,0 +1,14 @@
+/** What part of a backlog a token reaches (protocol 10). */
+
+export interface ItemAt {
+  readonly repositoryId: number;
+  readonly number: number;
+}
+
+/** Both must hold, where both are given. */
+export interface Scope {
+  /** Null: not bounded by roots. Else an item is reached if it, or something that it is part of, is one of them. */
+  readonly roots: readonly ItemAt[] | null;
+  /** Null: not bounded by tags. Else an item is reached if its own tags hold one of them. */
+  readonly tags: readonly string[] | null;
+}

@@ -1,0 +1,8 @@
+/** Every command, by the words that call it; the help is made from this list. */
+
+import type { Command } from "./command.ts";
+import { health } from "./health.ts";
+
+export const COMMANDS: Readonly<Record<string, Command>> = {
+  health,
+};
