@@ -13,10 +13,14 @@ import { ClaimLine } from "../../src/services/claim-line.ts";
 import type { Deps } from "../../src/services/deps.ts";
 import { drainLane, type Receive } from "../../src/services/drain-inbox.ts";
 import { drainInstallation } from "../../src/services/drain-outbox.ts";
+import { EventFeed } from "../../src/services/event-feed.ts";
+import { KnownCallers } from "../../src/services/known-callers.ts";
 import { KnownNames } from "../../src/services/known-names.ts";
 import { readDuePull } from "../../src/services/read-pulls.ts";
+import { reconcileRepository } from "../../src/services/reconcile.ts";
 import { Setup } from "../../src/services/setup.ts";
-import { pendingBackfills, restartBackfill } from "../../src/store/backfill.ts";
+import { TokenWatch } from "../../src/services/token-watch.ts";
+import { pendingBackfills } from "../../src/store/backfill.ts";
 import type { Delivery } from "../fake-github/delivery.ts";
 import type { FakeGitHub } from "../fake-github/fake-github.ts";
 import { sign } from "../fake-github/post-webhook.ts";
@@ -74,7 +78,10 @@ export class HandProgram {
         backfill: () => {},
       },
       line: new ClaimLine(database.db, replica, log),
+      events: new EventFeed(database.db, log),
       names: new KnownNames(),
+      callers: new KnownCallers(),
+      watch: new TokenWatch(database.db, log),
     };
     connection.onConnect((probot) => registerHandlers(probot, deps));
     const { id: appId, privateKey, webhookSecret } = github.app;
@@ -159,10 +166,12 @@ export class HandProgram {
     });
   }
 
-  /** Reads everything of the repository again. */
-  async reconcile(repositoryId: number): Promise<void> {
-    await this.deps.db.transaction().execute((trx) => restartBackfill(trx, repositoryId));
-    await this.work();
+  /** Reads what changed since the last reading, or everything, which finds also what is gone. */
+  reconcile(repositoryId: number, mode: "since" | "all"): Promise<boolean> {
+    return this.#alive(async () => {
+      await reconcileRepository(this.deps, repositoryId, mode);
+      return true;
+    });
   }
 
   async #backfill(): Promise<boolean> {

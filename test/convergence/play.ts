@@ -105,6 +105,12 @@ class Game {
         return void (await program.work());
       case "claim":
         return this.#claim(program);
+      case "reconcile": {
+        const repo = this.#random.pick(this.#scene.repos);
+        history.tell(`  reads what changed in ${repo.fullName}`);
+        await program.work();
+        return void (await program.reconcile(repo.id, "since"));
+      }
       case "die": {
         const statements = this.#random.whole(1, 60);
         history.tell(`  dies within ${statements} statements`);
@@ -137,6 +143,7 @@ class Game {
       "work",
       "claim",
       "claim",
+      "reconcile",
       "die",
       "lost answer",
       "restart",
@@ -179,7 +186,7 @@ class Game {
   async reconcile(): Promise<void> {
     this.#scene.history.tell("  reconciles");
     const program = await this.#living();
-    for (const repo of this.#scene.repos) await program.reconcile(repo.id);
+    for (const repo of this.#scene.repos) await program.reconcile(repo.id, "all");
   }
 
   /** When the first of what waits is due. */
