@@ -140,6 +140,7 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
       });
     const jobs = await startJobs(deps, {
       sweepSeconds: config.sweepSeconds,
+      reconcileSeconds: config.reconcileSeconds,
       tickMs: TICK_MS,
       receive: receiveThroughProbot(deps),
       keyWatch,
