@@ -28,6 +28,7 @@ import type { Deps } from "./deps.ts";
 import { entomb } from "./entomb.ts";
 import { followTransfer } from "./follow-transfer.ts";
 import { holdSettings } from "./hold-settings.ts";
+import { inheritMemory } from "./inherit-memory.ts";
 import { carryOut, knownIssue, knownItem } from "./issue-transitions.ts";
 import { knownRepository } from "./known-repository.ts";
 import { type ListedAct, listedAct } from "./listed-act.ts";
@@ -89,6 +90,7 @@ export async function applyIssueEvent(deps: Deps, seq: number, payload: Payload)
     };
     const context = { issue, eventAt: event.at, region: deps.region, merge: merge?.completion ?? null };
     await carryOut(trx, { repository, number }, transitionsOf(facts), context);
+    if (current === null) await inheritMemory(trx, { repository, number });
     if (isGone(facts.event)) await markGone(trx, repository.id, number, facts.event.action);
   });
   if (item === null || item.state !== null) deps.wake.pulls();

@@ -17,6 +17,7 @@ import { readDuePull } from "../../services/read-pulls.ts";
 import { startDueReadings } from "../../services/reconcile.ts";
 import { sweep } from "../../services/sweep.ts";
 import { pendingBackfills } from "../../store/backfill.ts";
+import { pruneEvents } from "../../store/event-log.ts";
 import { isConnectionLost } from "../../store/failure.ts";
 import { pruneDeliveries, secondsUntilDelivery } from "../../store/inbox.ts";
 import { askForJob } from "../../store/jobs.ts";
@@ -181,6 +182,7 @@ function taskList(deps: Deps, options: JobsOptions, drains: Drains, stopping: Ab
       await askForJob(deps.db, "sweep", { key: "sweep", inSeconds: options.sweepSeconds, keep: true });
       await sweep(deps);
       await pruneDeliveries(deps.db);
+      await pruneEvents(deps.db);
     },
     readings: async () => {
       await askForJob(deps.db, "readings", { key: "readings", inSeconds: READINGS_SECONDS, keep: true });
