@@ -151,6 +151,22 @@ create trigger item_rests after update of state, hold_at on item for each row
   when ((new.state is not null and old.state is distinct from new.state) or (old.hold_at is null and new.hold_at is not null))
   execute function on_item_rests();
 
+create function on_resource_lease_event() returns trigger language plpgsql as $$
+begin
+  if new.ended is null then
+    perform log_event(new.repository_id, 'resource.acquired', new.number,
+      jsonb_build_object('key', new.key, 'expiresAt', new.expires_at));
+  else
+    perform log_event(new.repository_id, 'resource.released', new.number,
+      jsonb_build_object('key', new.key, 'how', new.ended));
+  end if;
+  return null;
+end $$;
+create trigger resource_lease_taken_event after insert on resource_lease for each row
+  execute function on_resource_lease_event();
+create trigger resource_lease_ended_event after update of ended on resource_lease for each row
+  when (old.ended is null and new.ended is not null) execute function on_resource_lease_event();
+
 create type resource_conflict as (keys text[], until timestamptz);
 
 -- Which of some keys other items hold, and until when all of them may be free. No keys: nothing is in the way.

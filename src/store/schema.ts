@@ -4,11 +4,14 @@ import type { ColumnType, Generated, JSONColumnType } from "kysely";
 
 import type { AnchorTables } from "./anchor-schema.ts";
 import type { AuthoringTables } from "./authoring-schema.ts";
+import type { EventTables } from "./event-schema.ts";
 import type { HandoverTables } from "./handover-schema.ts";
 import type { LinkTables } from "./link-schema.ts";
 
 import type { MirrorTables } from "./mirror-schema.ts";
 import type { ResourceTables } from "./resource-schema.ts";
+import type { SyncTables } from "./sync-schema.ts";
+import type { TokenTables } from "./token-schema.ts";
 
 type Timestamp = ColumnType<Date, Date | string, Date | string>;
 type Defaulted<T> = ColumnType<T, T | undefined, T>;
@@ -37,6 +40,10 @@ export interface RepositoryTable {
   backfill_state: Defaulted<"none" | "pending" | "done">;
   backfill_cursor: JSONColumnType<object> | null;
   backfill_error: string | null;
+  backfill_mode: Defaulted<"take_up" | "since" | "all">;
+  synced_at: Timestamp | null;
+  synced_to: Timestamp | null;
+  swept_at: Timestamp | null;
   described_at: Timestamp | null;
   backfiller: string | null;
   backfiller_until: Timestamp | null;
@@ -84,6 +91,7 @@ export interface RecordTable {
   expires_at: Timestamp | null;
   created_at: Defaulted<Date>;
   updated_at: Defaulted<Date>;
+  search: ColumnType<string, never, never>;
 }
 
 export interface ItemTable {
@@ -268,6 +276,9 @@ export interface Tables
     LinkTables,
     AnchorTables,
     AuthoringTables,
+    SyncTables,
+    TokenTables,
+    EventTables,
     ResourceTables {
   replica: ReplicaTable;
   claim_waiter: ClaimWaiterTable;

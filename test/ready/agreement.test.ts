@@ -146,7 +146,11 @@ async function allChecked(): Promise<void> {
 
 /** What the pure function says of all items; the defects of those that have ended are told of, too. */
 async function meaning(deps: Deps, repository: Repository, query: { limit: number; region?: string }) {
-  const all = await listItemViews(deps.db, repository.id, repository.settings, { after: 0, limit: 100 });
+  const all = await listItemViews(deps.db, repository.id, repository.settings, {
+    after: 0,
+    limit: 100,
+    scope: null,
+  });
   const open = all.items.filter(({ facts }) => facts.state === null || facts.state === "parked");
   const answer = await readyAnswer(deps, repository, { ...all, items: open }, query);
   const defects = all.items.flatMap((item) => tellingDefects(item.facts, item.defects)).map(defectBody);
