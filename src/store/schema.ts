@@ -9,6 +9,7 @@ import type { HandoverTables } from "./handover-schema.ts";
 import type { LinkTables } from "./link-schema.ts";
 
 import type { MirrorTables } from "./mirror-schema.ts";
+import type { TokenTables } from "./token-schema.ts";
 
 type Timestamp = ColumnType<Date, Date | string, Date | string>;
 type Defaulted<T> = ColumnType<T, T | undefined, T>;
@@ -262,7 +263,8 @@ export interface Tables
     LinkTables,
     AnchorTables,
     AuthoringTables,
-    EventTables {
+    EventTables,
+    TokenTables {
   replica: ReplicaTable;
   claim_waiter: ClaimWaiterTable;
   installation: InstallationTable;
