@@ -14,6 +14,7 @@ import type { Deps } from "./services/deps.ts";
 import { EventFeed } from "./services/event-feed.ts";
 import { KnownCallers } from "./services/known-callers.ts";
 import { KnownNames } from "./services/known-names.ts";
+import { Metrics } from "./services/metrics.ts";
 import { Setup } from "./services/setup.ts";
 import { TokenWatch } from "./services/token-watch.ts";
 import { openDatabase } from "./store/database.ts";
@@ -63,7 +64,8 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
     const applied = await migrate(database);
     if (applied.length > 0) log.info({ applied }, "migrations were applied");
     const replica = randomUUID();
-    const line = new ClaimLine(database.db, replica, log);
+    const metrics = new Metrics();
+    const line = new ClaimLine(database.db, replica, log, metrics);
     const names = new KnownNames();
     const events = new EventFeed(database.db, log);
     const callers = new KnownCallers();
@@ -74,10 +76,15 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
       line,
       names,
       events,
+      metrics,
       callers,
       watch,
       db: database.db,
-      github: new GitHubConnection({ baseUrl: config.githubApiUrl, log }),
+      github: new GitHubConnection({
+        baseUrl: config.githubApiUrl,
+        log,
+        onRequest: (request) => metrics.github(request),
+      }),
       log,
       region: config.region,
       lease: { defaultSeconds: config.defaultLeaseSeconds, maxSeconds: config.maxLeaseSeconds },

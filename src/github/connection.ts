@@ -26,6 +26,21 @@ export interface ConnectionOptions {
   readonly log: Logger;
   /** How long one request may take. */
   readonly timeoutMs?: number;
+  /** Told of every request, when it was answered or given up. */
+  onRequest?(request: GitHubRequest): void;
+}
+
+/** A request to GitHub, without anything of what it was about. */
+export interface GitHubRequest {
+  readonly method: string;
+  /** Its template: `/repos/{owner}/{repo}/issues`. */
+  readonly endpoint: string;
+  /** Null: there was no answer. */
+  readonly status: number | null;
+  /** Null: as the App itself. */
+  readonly installationId: number | null;
+  /** How many requests GitHub still allows in this hour, if it said so. */
+  readonly remaining: number | null;
 }
 
 type Connected = { readonly app: AppCredentials; readonly probot: Probot };
@@ -127,33 +142,61 @@ export class GitHubConnection {
   }
 }
 
-function octokitFor(
-  { baseUrl, timeoutMs = TIMEOUT_MS }: ConnectionOptions,
-  stopping: AbortSignal,
-): typeof ProbotOctokit {
+interface Answered {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, unknown>>;
+}
+
+/** Sends, and tells `onRequest` what came of it. */
+async function told<T extends Answered>(
+  { onRequest }: ConnectionOptions,
+  { method, url }: { readonly method: string; readonly url: string },
+  installationId: number | null,
+  send: () => Promise<T> | T,
+): Promise<T> {
+  const tell = (answer: Answered | undefined): void => {
+    const { status = null, headers = {} } = answer ?? {};
+    const said = headers["x-ratelimit-remaining"];
+    const remaining = said === undefined || said === "" ? null : Number(said);
+    onRequest?.({ method, endpoint: url, status, installationId, remaining });
+  };
+  try {
+    const answer = await send();
+    tell(answer);
+    return answer;
+  } catch (error) {
+    // Octokit makes a 500 of its own of what was not answered.
+    tell(error instanceof RequestError ? error.response : undefined);
+    throw error;
+  }
+}
+
+function octokitFor(options: ConnectionOptions, stopping: AbortSignal): typeof ProbotOctokit {
+  const { baseUrl, timeoutMs = TIMEOUT_MS } = options;
   const Base = ProbotOctokit.plugin((octokit, { auth }) => {
-    octokit.hook.before("request", (options) => {
-      options.request = {
-        ...options.request,
+    octokit.hook.before("request", (asked) => {
+      asked.request = {
+        ...asked.request,
         signal: AbortSignal.any([stopping, AbortSignal.timeout(timeoutMs)]),
       };
     });
-    octokit.hook.wrap("request", async (send, options) => {
+    octokit.hook.wrap("request", async (send, asked) => {
+      const sendTold = () => told(options, asked, auth?.installationId ?? null, () => send(asked));
       try {
-        return await send(options);
+        return await sendTold();
       } catch (error) {
         if (!isTokenRefused(error) || !forgetToken(auth)) throw error;
-        return await send(options);
+        return await sendTold();
       }
     });
   });
-  return Base.defaults((options: Record<string, unknown>) => ({
-    ...options,
+  return Base.defaults((given: Record<string, unknown>) => ({
+    ...given,
     baseUrl,
     retry: { enabled: false },
     throttle: { enabled: false },
     // Without this, asking for an installation's token ignores the base URL.
-    auth: { ...(options.auth as object), request: request.defaults({ baseUrl }) },
+    auth: { ...(given.auth as object), request: request.defaults({ baseUrl }) },
   })) as unknown as typeof ProbotOctokit;
 }
 

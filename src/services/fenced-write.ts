@@ -65,5 +65,6 @@ export async function passFence(
       return { owner: epic.owner, fence: epic.mark };
   }
   if (verdict.accepted) return null;
+  deps.metrics.fenceRefused(verdict.code);
   throw new Problem(verdict.code, ADVICE[verdict.code]);
 }

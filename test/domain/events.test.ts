@@ -1,7 +1,14 @@
 /** Who may be told of an event: both ends of an edge must be reached, and a scope reaches items only. */
 
 import { describe, expect, it } from "vitest";
-import { type EventType, eventBody, itemsOf, type LogEvent, tellsOnlyOf, within } from "../../src/domain/events.ts";
+import {
+  type EventType,
+  eventBody,
+  itemsOf,
+  type LogEvent,
+  tellsOnlyOf,
+  within,
+} from "../../src/domain/events.ts";
 
 const event = (more: Partial<LogEvent>): LogEvent => ({
   id: 1,
@@ -45,12 +52,19 @@ describe("of some repositories", () => {
 });
 
 it("asks about each item once, the other ends too", () => {
-  const events = [event({}), event({ other: at(11, 8) }), event({ number: null }), event({ other: "not_known" })];
+  const events = [
+    event({}),
+    event({ other: at(11, 8) }),
+    event({ number: null }),
+    event({ other: "not_known" }),
+  ];
   expect(itemsOf(events)).toEqual([at(10, 7), at(11, 8)]);
 });
 
 it("what an event is cannot be overwritten by what it tells", () => {
-  expect(eventBody(event({ data: { id: 99, type: "x", repo: "y", number: 3, at: "never", owner: "w" } }))).toEqual({
+  expect(
+    eventBody(event({ data: { id: 99, type: "x", repo: "y", number: 3, at: "never", owner: "w" } })),
+  ).toEqual({
     owner: "w",
     id: 1,
     type: "item.updated",

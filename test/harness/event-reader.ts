@@ -45,7 +45,9 @@ export class EventReader {
     if (response.status !== 200 || response.body === null)
       throw new Error(`${response.status}: ${await response.text()}`);
     void reader.#read(response.body);
-    await waitFor("the stream to begin", () => (reader.frames.some(({ id }) => id !== null) ? null : "no id came"));
+    await waitFor("the stream to begin", () =>
+      reader.frames.some(({ id }) => id !== null) ? null : "no id came",
+    );
     return reader;
   }
 
@@ -64,7 +66,10 @@ export class EventReader {
     const find = () => this.events.find(({ event, data }) => event === type && matches(data));
     await waitFor(
       `${type} to be heard`,
-      () => (find() ? null : `heard so far: ${this.events.map(({ event, data }) => `${event} #${data?.number}`).join(", ")}`),
+      () =>
+        find()
+          ? null
+          : `heard so far: ${this.events.map(({ event, data }) => `${event} #${data?.number}`).join(", ")}`,
       deadlineMs,
     );
     return find()?.data;
@@ -95,7 +100,8 @@ export class EventReader {
 
   #take(block: string): void {
     const fields = block.split("\n").map((line) => /^([^:]*): ?(.*)$/.exec(line) ?? [line, line, ""]);
-    const of = (name: string): string[] => fields.filter(([, field]) => field === name).map(([, , value]) => value ?? "");
+    const of = (name: string): string[] =>
+      fields.filter(([, field]) => field === name).map(([, , value]) => value ?? "");
     const data = of("data");
     const id = of("id")[0] ?? null;
     if (id !== null) this.lastEventId = id;

@@ -30,7 +30,10 @@ afterEach(() => {
 });
 
 /** A server that tells one client what is heard, and a client that does not read until it is asked to. */
-async function stream(heard: () => AsyncIterable<Heard>, patience: { keepAliveMs: number; stalledMs: number }) {
+async function stream(
+  heard: () => AsyncIterable<Heard>,
+  patience: { keepAliveMs: number; stalledMs: number },
+) {
   const { promise: began, resolve } = Promise.withResolvers<ServerResponse>();
   const { promise: sent, resolve: over } = Promise.withResolvers<boolean>();
   const server = createServer((_request, response) => {
@@ -103,7 +106,11 @@ describe("a client that does not read", () => {
     });
     socket.resume();
     expect(await sent).toBe(true);
-    await waitFor("the end", () => (socket.readableEnded || text.includes("\r\n0\r\n") ? null : "not yet"), 5_000);
+    await waitFor(
+      "the end",
+      () => (socket.readableEnded || text.includes("\r\n0\r\n") ? null : "not yet"),
+      5_000,
+    );
     const ids = [...text.matchAll(/"id":(\d+)/g)].map(([, id]) => Number(id));
     expect(ids).toEqual(Array.from({ length: MANY * 500 }, (_, index) => index));
   });

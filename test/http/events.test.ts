@@ -58,7 +58,11 @@ describe("asking", () => {
 
   it("tells only of the repository and the types that were asked for", async () => {
     const elsewhere = await world.repository("acme/gadgets");
-    const [all, one, types] = [await follow(), await follow("repo=acme/widgets"), await follow("types=memory.forgotten")];
+    const [all, one, types] = [
+      await follow(),
+      await follow("repo=acme/widgets"),
+      await follow("types=memory.forgotten"),
+    ];
     await note("gadget", world.api.with({ repo: elsewhere.fullName }));
     await note("widget");
     await world.api.repo("DELETE", "/memory/notes/widget");
@@ -97,7 +101,10 @@ describe("going on", () => {
     async (id) => {
       const reader = await follow("", id);
       const lost = await reader.heard("sync.lost");
-      expect(lost).toMatchObject({ reason: "unknown_id", detail: expect.stringContaining("Read the state anew") });
+      expect(lost).toMatchObject({
+        reason: "unknown_id",
+        detail: expect.stringContaining("Read the state anew"),
+      });
       await note(`after-lost-${id.length}`);
       await reader.heard("memory.written");
       expect(reader.types).toEqual(["sync.lost", "memory.written"]);
@@ -174,7 +181,9 @@ describe("a scope", () => {
 
   it("is told of nothing that is no item any more", async () => {
     const gone = { roots: [{ repositoryId, number: 4_711 }], tags: null };
-    await world.app.deps.database.pool.query("select log_event($1, 'item.updated', 4711, '{}')", [repositoryId]);
+    await world.app.deps.database.pool.query("select log_event($1, 'item.updated', 4711, '{}')", [
+      repositoryId,
+    ]);
     await world.app.deps.events.look();
     expect(await told(gone)).toEqual([]);
   });
@@ -245,7 +254,11 @@ describe("a client that does not read", () => {
       text += more;
     });
     socket.resume();
-    await waitFor("the stream to end", () => (text.includes("sync.lost") ? null : `${text.length} bytes came`), 20_000);
+    await waitFor(
+      "the stream to end",
+      () => (text.includes("sync.lost") ? null : `${text.length} bytes came`),
+      20_000,
+    );
     socket.destroy();
     expect(text).toContain('"reason":"too_slow"');
     const idsIn = [...text.matchAll(/"recordId":"(\d+)"/g)].map(([, id]) => Number(id));
@@ -279,7 +292,9 @@ describe("the end of a stream", () => {
     const reader = await follow();
     expect(world.app.deps.events.streams).toBe(before + 1);
     reader.leave();
-    await waitFor("its place to be free", () => (world.app.deps.events.streams <= before ? null : "it is taken"));
+    await waitFor("its place to be free", () =>
+      world.app.deps.events.streams <= before ? null : "it is taken",
+    );
   });
 });
 

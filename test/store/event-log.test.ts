@@ -2,7 +2,13 @@
 
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { hasEventsSince, KEPT_HOURS, numberEvents, pruneEvents, readEvents } from "../../src/store/event-log.ts";
+import {
+  hasEventsSince,
+  KEPT_HOURS,
+  numberEvents,
+  pruneEvents,
+  readEvents,
+} from "../../src/store/event-log.ts";
 import { createLocalRepository } from "../../src/store/repositories.ts";
 import { type TestDatabase, testDatabase } from "../harness/test-database.ts";
 
@@ -35,7 +41,13 @@ const write = (client: pg.Client | pg.Pool, id: string) =>
     id,
   ]);
 
-const everything = { after: 0, through: Number.MAX_SAFE_INTEGER, limit: 1_000, repositoryIds: null, types: null };
+const everything = {
+  after: 0,
+  through: Number.MAX_SAFE_INTEGER,
+  limit: 1_000,
+  repositoryIds: null,
+  types: null,
+};
 const names = async (after = 0): Promise<unknown[]> =>
   (await readEvents(database.db, { ...everything, after })).map(({ data }) => data.recordId);
 

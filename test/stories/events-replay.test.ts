@@ -14,7 +14,9 @@ let round = 0;
 beforeAll(async () => {
   world = await World.start({ unconfigured: true });
   other = await world.secondReplica();
-  await world.api.repo("PUT", "/memory/notes/first", { body: { title: "The first write makes the repository" } });
+  await world.api.repo("PUT", "/memory/notes/first", {
+    body: { title: "The first write makes the repository" },
+  });
 });
 afterAll(async () => {
   await other.stop();
@@ -94,7 +96,11 @@ it("two who follow different replicas get the same, in the same order", async ()
   ];
   await burst("both");
   for (const reader of readers) {
-    await waitFor("all events", () => (reader.events.length >= NOTES ? null : `${reader.events.length} came`), 20_000);
+    await waitFor(
+      "all events",
+      () => (reader.events.length >= NOTES ? null : `${reader.events.length} came`),
+      20_000,
+    );
     reader.leave();
   }
   const [one, two] = readers.map((reader) => reader.events.map(({ id }) => Number(id)));

@@ -12,7 +12,7 @@ export function eventRoutes(app: Routes, deps: Deps): void {
   app.get(
     "/api/v1/events",
     {
-      config: { capability: "read" },
+      config: { capability: "read", isStream: true },
       // A stream has no end to tell the length of.
       exposeHeadRoute: false,
       schema: {
@@ -56,7 +56,10 @@ async function serve(deps: Deps, caller: Caller, stream: EventStream, reply: Fas
     sender.begin();
     const isRead = await sender.send(stream.follow(ended.signal), ended.signal);
     if (tokenEnded.aborted) sender.expired();
-    else if (!isRead && !ended.signal.aborted) sender.tooSlow();
+    else if (!isRead && !ended.signal.aborted) {
+      sender.tooSlow();
+      deps.metrics.streamLost("too_slow");
+    }
   } catch (error) {
     deps.log.warn(
       { reason: (error as Error).message },

@@ -22,6 +22,7 @@ import { healthRoutes } from "./health-routes.ts";
 import { itemRoutes } from "./item-routes.ts";
 import { linkRoutes } from "./link-routes.ts";
 import { memoryRoutes } from "./memory-routes.ts";
+import { measureRequests, metricsRoutes } from "./metrics-routes.ts";
 import { repoRoutes } from "./repo-routes.ts";
 import { setupRoutes } from "./setup-routes.ts";
 import type { SetupSessions } from "./setup-session.ts";
@@ -51,6 +52,7 @@ export async function createServer(deps: Deps, options: ServerOptions): Promise<
     // What fails before a route is found, such as an address that cannot be decoded.
     frameworkErrors: (error, request, reply) => answerError(deps.log, error, request, reply),
   }).withTypeProvider<ZodTypeProvider>();
+  measureRequests(app as unknown as Server, deps);
   // Fastify takes text too; the API speaks JSON.
   app.removeContentTypeParser("text/plain");
   app.setValidatorCompiler(validatorCompiler);
@@ -99,6 +101,7 @@ export async function createServer(deps: Deps, options: ServerOptions): Promise<
     finishingRoutes(routes, deps);
     memoryRoutes(routes, deps);
     eventRoutes(routes, deps);
+    metricsRoutes(routes, deps);
   });
   app.get("/openapi.json", { schema: { hide: true } }, async () => app.swagger());
   app.get("/", { schema: { hide: true } }, async (_request, reply) => reply.redirect("/docs"));
