@@ -1,6 +1,7 @@
 /** Takes a claim (protocol 4): one call to the database; losing is an answer; who wants to wait gets in line. */
 
 import type { ClaimAnswer, ClaimRequest } from "../contract/claims.ts";
+import { Problem } from "../contract/problem.ts";
 import { RadiusIndex } from "../domain/blast-radius.ts";
 import { workingBranch } from "../domain/branch-names.ts";
 import { clampLease } from "../domain/lease.ts";
@@ -83,7 +84,7 @@ export async function claim(
   }
   if (answer.ticket == null || delivery === null) return refused(target, answer);
   const waiting = { ...call, wait: false, ticket: answer.ticket, markAfterSeconds: MARK_AFTER_SECONDS };
-  return awaitTurn(deps, target, attempt, waiting, waitSeconds * 1000, delivery);
+  return awaitTurn(deps, caller, target, attempt, waiting, waitSeconds * 1000, delivery);
 }
 
 /** A caller's tries at one claim. Under an idempotency key the answer is made where it is kept, in the grant's transaction. */
@@ -117,6 +118,7 @@ class Attempt {
 
 async function awaitTurn(
   deps: Deps,
+  caller: Caller,
   target: ClaimTarget,
   attempt: Attempt,
   call: ClaimCall & { ticket: number },
@@ -124,7 +126,14 @@ async function awaitTurn(
   delivery: Delivery,
 ): Promise<ClaimAnswer> {
   const take = () => attempt.take(call);
-  const answer = await deps.line.wait({ ref: call.ref, ticket: call.ticket, take }, maxWaitMs, delivery.left);
+  const ended = deps.watch.onEnd(caller);
+  const left = AbortSignal.any([delivery.left, ended]);
+  const answer = await deps.line.wait({ ref: call.ref, ticket: call.ticket, take }, maxWaitMs, left);
+  if (answer === "gone" && ended.aborted)
+    throw new Problem(
+      "unauthenticated",
+      "this token was revoked or has expired while its caller waited in line",
+    );
   if (answer === "gone") return refused(target, { granted: false, reason: "timeout" });
   if (!answer.granted) return refused(target, answer);
   onDelivery(deps, call, answer.fence, delivery, async () => {

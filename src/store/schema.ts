@@ -4,10 +4,12 @@ import type { ColumnType, Generated, JSONColumnType } from "kysely";
 
 import type { AnchorTables } from "./anchor-schema.ts";
 import type { AuthoringTables } from "./authoring-schema.ts";
+import type { EventTables } from "./event-schema.ts";
 import type { HandoverTables } from "./handover-schema.ts";
 import type { LinkTables } from "./link-schema.ts";
 
 import type { MirrorTables } from "./mirror-schema.ts";
+import type { TokenTables } from "./token-schema.ts";
 
 type Timestamp = ColumnType<Date, Date | string, Date | string>;
 type Defaulted<T> = ColumnType<T, T | undefined, T>;
@@ -256,7 +258,14 @@ export interface KeptAnswerTable {
   kept_until: Timestamp;
 }
 
-export interface Tables extends MirrorTables, HandoverTables, LinkTables, AnchorTables, AuthoringTables {
+export interface Tables
+  extends MirrorTables,
+    HandoverTables,
+    LinkTables,
+    AnchorTables,
+    AuthoringTables,
+    TokenTables,
+    EventTables {
   replica: ReplicaTable;
   claim_waiter: ClaimWaiterTable;
   installation: InstallationTable;

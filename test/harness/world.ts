@@ -137,6 +137,8 @@ export class World {
       `create or replace function db_now() returns timestamptz language sql volatile
        as $$ select clock_timestamp() + interval '${this.#offsetSeconds} seconds' $$`,
     );
+    // So much time has passed that nothing is remembered any more.
+    for (const app of this.#apps) app.deps.callers.forget();
     this.app.deps.wake.inbox();
     this.app.deps.wake.outbox();
     this.app.deps.wake.pulls();

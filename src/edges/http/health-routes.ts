@@ -3,11 +3,11 @@
 import { HealthAnswer } from "../../contract/operations.ts";
 import type { Deps } from "../../services/deps.ts";
 import { health, publicHealth } from "../../services/health.ts";
-import { bearerOf, callerOf } from "./auth.ts";
+import { bearerOf, type CallerFinder } from "./auth.ts";
 import { refusing } from "./refusals.ts";
 import type { Routes } from "./route-schemas.ts";
 
-export function healthRoutes(app: Routes, deps: Deps, { adminToken }: { adminToken: string }): void {
+export function healthRoutes(app: Routes, deps: Deps, callerOf: CallerFinder): void {
   app.get(
     "/health",
     {
@@ -22,7 +22,7 @@ export function healthRoutes(app: Routes, deps: Deps, { adminToken }: { adminTok
     },
     async (request) => {
       if (bearerOf(request) === null) return publicHealth(deps);
-      callerOf(request, adminToken);
+      await callerOf(request);
       return health(deps);
     },
   );
