@@ -78,6 +78,7 @@ interface Schema {
   readonly anyOf?: readonly Schema[];
 }
 interface Operation {
+  parameters?: { readonly in: string }[];
   requestBody?: { content?: Record<string, Media> };
   responses?: Record<string, { content?: Record<string, Media> }>;
 }
@@ -86,10 +87,14 @@ interface Document {
   components: { schemas: Record<string, unknown> };
 }
 
+const PLACES = ["path", "query", "header"];
+
 /** Gives every body its examples, and leaves out the schemas that nothing refers to. */
 const transformObject: TransformObject = (input) => {
   const document = jsonSchemaTransformObject(input as never) as unknown as Document;
   for (const operation of Object.values(document.paths).flatMap((methods) => Object.values(methods))) {
+    // As they are read; and generators that must tell two of one name apart leave the first its name.
+    operation.parameters?.sort((a, b) => PLACES.indexOf(a.in) - PLACES.indexOf(b.in));
     const bodies = [operation.requestBody, ...Object.values(operation.responses ?? {})];
     for (const media of bodies.flatMap((body) => Object.values(body?.content ?? {}))) addExamples(media);
   }
