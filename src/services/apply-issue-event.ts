@@ -17,12 +17,11 @@ import { hasLabel, sameLabel } from "../domain/tags.ts";
 import type { Client } from "../github/connection.ts";
 import { type RepoAddress, readIssueEvents } from "../github/reads.ts";
 import { issueSnapshot } from "../github/snapshots.ts";
-import { isGroupingItem } from "../store/groupings.ts";
 import { lockItem } from "../store/item-lock.ts";
 import { findIssue, lockIssue, markGone, saveIssue } from "../store/mirror.ts";
 import type { Repository } from "../store/repositories.ts";
 import { askHuman, labelActs, loginOf, senderOf } from "./ask-actor.ts";
-import { type ClosingMerge, closingMerge } from "./closing-merge.ts";
+import { type ClosingMerge, closingMerge, meaningOfMerge } from "./closing-merge.ts";
 import type { Deps } from "./deps.ts";
 import { followTransfer } from "./follow-transfer.ts";
 import { holdSettings } from "./hold-settings.ts";
@@ -31,6 +30,7 @@ import { carryOut, knownIssue, knownItem } from "./issue-transitions.ts";
 import { knownRepository } from "./known-repository.ts";
 import { type ListedAct, listedAct } from "./listed-act.ts";
 import { ChangedMeanwhile, settleDelivery } from "./settle-delivery.ts";
+import { clientOf } from "./supervise-requests.ts";
 
 type Payload = z.infer<typeof IssuesPayload>;
 
@@ -58,6 +58,7 @@ export async function applyIssueEvent(deps: Deps, seq: number, payload: Payload)
     after,
     notBefore: decidedAt(event, item, repository.settings),
     admissionAt: item?.admissionAt ?? null,
+    isOver: item?.state === "complete" || item?.state === "cancelled",
   });
 
   await settleDelivery(deps, seq, async (trx) => {
@@ -72,29 +73,23 @@ export async function applyIssueEvent(deps: Deps, seq: number, payload: Payload)
     const current = await knownItem(trx, repository.id, number);
     const needed = readsNeeded(event, knownIssue(issue), current, repository.settings);
     if (isMore(needed, reads)) throw new ChangedMeanwhile();
-    const right = asked.merge?.kind === "right" ? asked.merge : null;
-    // Of a grouping a merge says nothing (protocol 7). Off the default branch GitHub closes nothing: a human did.
-    const isGrouping =
-      right !== null && (await isGroupingItem(trx, repository.id, number, current?.tags ?? []));
-    const isMergeOfGrouping = isGrouping && right?.base === repository.defaultBranch;
+    const merge = asked.merge && (await meaningOfMerge(trx, repository, number, asked.merge));
     const facts: IssueFacts = {
-      // What was undone since decides nothing.
-      event: asked.isUndone ? { ...event, action: "undone" } : event,
+      event: asEvent(event, asked),
       issue: knownIssue(issue),
       item: current,
       settings: repository.settings,
       actor: asked.actor,
       author: asked.author,
       gateIsExplained: asked.gateIsExplained,
-      closedByWrongMerge: asked.merge?.kind === "wrong" || isMergeOfGrouping,
+      closedByWrongMerge: merge?.isWrong ?? false,
     };
-    const merge = isGrouping ? null : right;
-    const context = { issue, eventAt: event.at, region: deps.region, merge };
+    const context = { issue, eventAt: event.at, region: deps.region, merge: merge?.completion ?? null };
     await carryOut(trx, { repository, number }, transitionsOf(facts), context);
     if (current === null) await inheritMemory(trx, { repository, number });
     if (event.action === "deleted" || event.action === "transferred") {
       await markGone(trx, repository.id, number, event.action);
-    }
+    } else if (asked.isConverted) await markGone(trx, repository.id, number, "converted");
   });
   if (item === null || item.state !== null) deps.wake.pulls();
 }
@@ -102,6 +97,12 @@ export async function applyIssueEvent(deps: Deps, seq: number, payload: Payload)
 function mirrored(stored: IssueSnapshot | null, incoming: IssueSnapshot, event: IssueEvent): IssueSnapshot {
   const change = mergeIssue(stored, incoming, event);
   return change.kind === "save" ? change.issue : (stored ?? incoming);
+}
+
+/** What was undone since decides nothing; and GitHub closes what it makes a discussion (github-cases 30). */
+function asEvent(event: IssueEvent, { isUndone, isConverted }: Asked): IssueEvent {
+  if (isConverted) return { ...event, action: "converted" };
+  return isUndone ? { ...event, action: "undone" } : event;
 }
 
 const isMore = (needed: ReadsNeeded, had: ReadsNeeded): boolean =>
@@ -119,6 +120,8 @@ interface Question {
   /** When what the event is about was last decided. */
   readonly notBefore: Date | null;
   readonly admissionAt: Date | null;
+  /** The item is complete or cancelled already. */
+  readonly isOver: boolean;
 }
 
 interface Asked {
@@ -127,6 +130,7 @@ interface Asked {
   readonly gateIsExplained: boolean;
   /** A later act took the event back. */
   readonly isUndone: boolean;
+  readonly isConverted: boolean;
   /** What the event says of the issue, beside its snapshot. */
   readonly delta: IssueDelta;
   /** The merge that closed the issue, if one did. */
@@ -147,24 +151,29 @@ async function gather(
     author: { login: after.authorLogin, human: false },
     gateIsExplained: false,
     isUndone: false,
+    isConverted: false,
     delta: event,
     merge: null,
   };
   const installationId = payload.installation?.id ?? repository.installationId;
   if (!Object.values(reads).some(Boolean) || installationId === null) return unasked;
 
-  const client = await deps.github.client(installationId);
+  const client = await clientOf(deps, installationId);
   const { settings } = repository;
   const isHuman = reads.sender && (await askHuman(client, repository, sender, false, settings));
   // The list cannot turn an agent into a human.
   const isListed = reads.events && (isHuman || !reads.sender);
   const listed = isListed ? await readListed(client, repository, question, sender.id) : null;
   const isUndone = listed !== null && (await wasUndone(client, repository, listed));
+  // Whoever closed the issue may have made a discussion of it.
+  const mayBeConverted = reads.events && event.action === "closed" && !question.isOver;
   return {
     actor: { ...unasked.actor, human: isHuman && listed?.act.viaApp !== true },
     author: reads.author ? await askAuthor(client, repository, event, after) : unasked.author,
     gateIsExplained: reads.gate && (await isGateExplained(client, repository, question)),
     isUndone,
+    isConverted:
+      listed?.converted ?? (mayBeConverted && (await wasConverted(client, repository, after.number))),
     delta: listed === null ? event : deltaOf(listed, event),
     merge:
       reads.pulls && !isUndone
@@ -194,6 +203,9 @@ async function readListed(
   }
   return listed;
 }
+
+const wasConverted = async (client: Client, repo: RepoAddress, number: number): Promise<boolean> =>
+  (await readIssueEvents(client, repo, number)).some(({ event }) => event === "converted_to_discussion");
 
 /** Whether a later act that may do so took the event back: anyone adds a label, but only a human takes ours off. */
 async function wasUndone(client: Client, repository: Repository, { act, last }: ListedAct): Promise<boolean> {

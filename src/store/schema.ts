@@ -9,6 +9,8 @@ import type { HandoverTables } from "./handover-schema.ts";
 import type { LinkTables } from "./link-schema.ts";
 
 import type { MirrorTables } from "./mirror-schema.ts";
+import type { ResourceTables } from "./resource-schema.ts";
+import type { SyncTables } from "./sync-schema.ts";
 import type { TokenTables } from "./token-schema.ts";
 
 type Timestamp = ColumnType<Date, Date | string, Date | string>;
@@ -23,6 +25,16 @@ export interface InstallationTable {
   writer: string | null;
   writer_until: Timestamp | null;
   paused_until: Timestamp | null;
+  turn: string | null;
+  turn_until: Timestamp | null;
+  next_write_at: Timestamp | null;
+  guessed_pause_seconds: number | null;
+}
+
+export interface GitHubWriteTable {
+  installation_id: number;
+  id: Generated<number>;
+  at: Timestamp;
 }
 
 export interface RepositoryTable {
@@ -38,6 +50,10 @@ export interface RepositoryTable {
   backfill_state: Defaulted<"none" | "pending" | "done">;
   backfill_cursor: JSONColumnType<object> | null;
   backfill_error: string | null;
+  backfill_mode: Defaulted<"take_up" | "since" | "all">;
+  synced_at: Timestamp | null;
+  synced_to: Timestamp | null;
+  swept_at: Timestamp | null;
   described_at: Timestamp | null;
   backfiller: string | null;
   backfiller_until: Timestamp | null;
@@ -121,6 +137,7 @@ export interface ItemTable {
   started_under: Defaulted<number | null>;
   grouping: Generated<boolean>;
   flawed: Generated<boolean>;
+  resource_keys: Generated<string[] | null>;
   offered: ColumnType<boolean, never, never>;
   urgency: ColumnType<number, never, never>;
   review: Defaulted<"in_review" | "resumable" | "again" | null>;
@@ -175,6 +192,7 @@ export interface ClaimTable {
   released_at: Timestamp | null;
   reclaims: Defaulted<number>;
   grants: Defaulted<number>;
+  resourced: Defaulted<boolean>;
 }
 
 export type ClaimEnd = "released" | "completed" | "parked" | "lapsed" | "superseded" | "undelivered";
@@ -193,6 +211,8 @@ export interface ClaimGrantTable {
   previous_fence: number | null;
   ended: ClaimEnd | null;
   ended_at: Timestamp | null;
+  resourced: Defaulted<boolean>;
+  consumed: Defaulted<string[]>;
 }
 
 export interface ClaimMarkerTable {
@@ -265,10 +285,13 @@ export interface Tables
     AnchorTables,
     AuthoringTables,
     TokenTables,
-    EventTables {
+    EventTables,
+    ResourceTables,
+    SyncTables {
   replica: ReplicaTable;
   claim_waiter: ClaimWaiterTable;
   installation: InstallationTable;
+  github_write: GitHubWriteTable;
   repository: RepositoryTable;
   configuration: ConfigurationTable;
   inbox: InboxTable;

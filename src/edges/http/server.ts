@@ -17,7 +17,9 @@ import { linkRoutes } from "./link-routes.ts";
 import { memoryListRoutes } from "./memory-list-routes.ts";
 import { memoryRoutes } from "./memory-routes.ts";
 import { describeApi } from "./openapi.ts";
+import { queueRoutes } from "./queue-routes.ts";
 import { repoRoutes } from "./repo-routes.ts";
+import { resourceRoutes } from "./resource-routes.ts";
 import type { Routes } from "./route-schemas.ts";
 import { setupRoutes } from "./setup-routes.ts";
 import type { SetupSessions } from "./setup-session.ts";
@@ -83,6 +85,8 @@ export async function createServer(deps: Deps, options: ServerOptions): Promise<
     memoryRoutes(routes, deps);
     eventRoutes(routes, deps);
     memoryListRoutes(routes, deps);
+    resourceRoutes(routes, deps);
+    queueRoutes(routes, deps);
   });
   app.get("/openapi.json", { schema: { hide: true } }, async () => app.swagger());
   app.get("/", { schema: { hide: true } }, async (_request, reply) => reply.redirect("/docs"));
