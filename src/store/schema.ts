@@ -25,16 +25,6 @@ export interface InstallationTable {
   writer: string | null;
   writer_until: Timestamp | null;
   paused_until: Timestamp | null;
-  turn: string | null;
-  turn_until: Timestamp | null;
-  next_write_at: Timestamp | null;
-  guessed_pause_seconds: number | null;
-}
-
-export interface GitHubWriteTable {
-  installation_id: number;
-  id: Generated<number>;
-  at: Timestamp;
 }
 
 export interface RepositoryTable {
@@ -284,14 +274,13 @@ export interface Tables
     LinkTables,
     AnchorTables,
     AuthoringTables,
+    SyncTables,
     TokenTables,
     EventTables,
-    ResourceTables,
-    SyncTables {
+    ResourceTables {
   replica: ReplicaTable;
   claim_waiter: ClaimWaiterTable;
   installation: InstallationTable;
-  github_write: GitHubWriteTable;
   repository: RepositoryTable;
   configuration: ConfigurationTable;
   inbox: InboxTable;
