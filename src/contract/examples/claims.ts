@@ -128,6 +128,7 @@ export const CLAIM_EXAMPLES = {
             previousFencingToken: null,
             ended: null,
             endedAt: null,
+            consumedCredentials: [],
           },
         ],
         nextCursor: null,

@@ -173,7 +173,7 @@ export const MEMORY_EXAMPLES = {
         database: "ok",
         migrations: { applied: "0015_memory", pending: 0 },
         inbox: { pending: 0, oldestSeconds: null, failed: 0, failures: [] },
-        outbox: { pending: 1, oldestSeconds: 2, failed: 0 },
+        outbox: { pending: 1, oldestSeconds: 2, failed: 0, held: 0 },
         github: "connected",
         repos: [{ repo: "acme/widgets", mirrorAgeSeconds: 12, config: [] }],
       },
