@@ -13,17 +13,17 @@ import { type Asker, roleFacts } from "../domain/why-not.ts";
 import type { Db } from "../store/database.ts";
 import { findResume } from "../store/handover.ts";
 import { defectTimes } from "../store/item-checks.ts";
-import type { ItemView } from "../store/item-view.ts";
 import type { Repository } from "../store/repositories.ts";
 import { printAnchors, printLinks } from "./record-links.ts";
 import { resumeBlock } from "./resume-pack.ts";
+import type { SeenItem } from "./withhold.ts";
 
 export const defectBody = (defect: Defect) => ({ ...defect, since: defect.since.toISOString() });
 
 export async function itemBody(
   db: Db,
   repository: Repository,
-  item: ItemView,
+  item: SeenItem,
   asker: Asker,
 ): Promise<ItemBody> {
   const { facts } = item;

@@ -3,20 +3,29 @@
 import type { RecallAnswer, RecordAnswer } from "../contract/memory.ts";
 import { anchoringOf, isAnchor, staleness } from "../domain/anchors.ts";
 import { recordKey } from "../domain/record-key.ts";
+import type { View } from "../domain/scope.ts";
 import { findAnchors } from "../store/anchors.ts";
 import type { Db } from "../store/database.ts";
 import { findRecord, type MemoryRecord } from "../store/records.ts";
 import { type ClaimTarget, refOf } from "./claim.ts";
 import type { Deps } from "./deps.ts";
 import { printAnchors, printLinks } from "./record-links.ts";
+import { sightOf } from "./sight.ts";
 
-export async function recall(deps: Deps, target: ClaimTarget): Promise<RecallAnswer> {
+export async function recall(deps: Deps, target: ClaimTarget, view: View): Promise<RecallAnswer> {
   const record = await findRecord(deps.db, refOf(target));
   if (!record) return { exists: false, key: recordKey(target.repository, target.topic, target.id) };
-  return recordAnswer(deps.db, target, record);
+  return recordAnswer(deps.db, target, record, view);
 }
 
-export async function recordAnswer(db: Db, target: ClaimTarget, record: MemoryRecord): Promise<RecordAnswer> {
+/** A record that its reader may see, without its links to what the reader may not. */
+export async function recordAnswer(
+  db: Db,
+  target: ClaimTarget,
+  record: MemoryRecord,
+  view: View,
+): Promise<RecordAnswer> {
+  const isSeen = await sightOf(db, view, record.links);
   const anchors = record.links.some(isAnchor) ? await findAnchors(db, refOf(target)) : [];
   const anchoring = anchoringOf(record.links, anchors);
   return {
@@ -30,7 +39,7 @@ export async function recordAnswer(db: Db, target: ClaimTarget, record: MemoryRe
     author: record.author,
     provenance: record.provenance,
     tags: [...record.tags],
-    links: await printLinks(db, target.repository, record.links),
+    links: await printLinks(db, target.repository, record.links.filter(isSeen)),
     createdAt: record.createdAt.toISOString(),
     updatedAt: record.updatedAt.toISOString(),
     expiresAt: record.expiresAt?.toISOString() ?? null,

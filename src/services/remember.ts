@@ -22,6 +22,7 @@ import { fencedWrite, passFence } from "./fenced-write.ts";
 import { recordAnswer } from "./recall.ts";
 import { readLinks } from "./record-links.ts";
 import { repositoryForWriting } from "./repository-by-name.ts";
+import { assertLanded, assertTargetsSeen } from "./sight.ts";
 
 /** A record by its name. Its repository may not be known yet: the first write makes it. */
 export interface RecordAddress {
@@ -59,7 +60,7 @@ export async function remember(
       removeLinks: [],
     };
     const before = await findRecord(trx, refOf(target));
-    return { record: await write(trx, target, before, change), created: before === null };
+    return { record: await write(trx, caller, target, before, change), created: before === null };
   });
   if (links.anchoredTo) deps.wake.anchors();
   return written;
@@ -73,7 +74,9 @@ export async function update(
   token: number | null,
   request: UpdateRequest,
 ): Promise<RecordAnswer> {
-  const answer = await fencedWrite(deps, caller, target, token, (trx) => patchRecord(trx, target, request));
+  const answer = await fencedWrite(deps, caller, target, token, (trx) =>
+    patchRecord(trx, caller, target, request),
+  );
   if (movesAnchors(request)) deps.wake.anchors();
   return answer;
 }
@@ -85,6 +88,7 @@ export const movesAnchors = ({ tags, links }: Pick<UpdateRequest, "tags" | "link
 /** The patch itself, for who has passed the fence in this transaction. */
 export async function patchRecord(
   trx: Trx,
+  caller: Caller,
   target: ClaimTarget,
   { tags, links, ...scalars }: UpdateRequest,
 ): Promise<RecordAnswer> {
@@ -100,22 +104,25 @@ export async function patchRecord(
   if (before === null && target.topic !== BACKLOG) {
     throw new Problem("not_found", "there is no such record; PUT it to create it");
   }
-  return write(trx, target, before, change);
+  return write(trx, caller, target, before, change);
 }
 
 async function write(
   trx: Trx,
+  caller: Caller,
   target: ClaimTarget,
   before: MemoryRecord | null,
   change: RecordChange,
 ): Promise<RecordAnswer> {
   assertSettable(target, change);
   if (before === null) assertCreatable(target);
+  await assertTargetsSeen(trx, caller, [...change.addLinks, ...change.removeLinks]);
   await apply(trx, target, before, change);
+  await assertLanded(trx, caller, refOf(target));
   const record = await findRecord(trx, refOf(target));
   // Thrown in here, so that what was there before stays.
   if (record === null) throw expired();
-  return recordAnswer(trx, target, record);
+  return recordAnswer(trx, target, record, caller);
 }
 
 function expired(): Problem {

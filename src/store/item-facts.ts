@@ -3,6 +3,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Blocker } from "../domain/blockers.ts";
 import { itemOfTarget } from "../domain/record-key.ts";
+import type { View } from "../domain/scope.ts";
 import type { Db } from "./database.ts";
 import {
   type BlockerRow,
@@ -12,6 +13,7 @@ import {
   toBlocker,
   toView,
 } from "./item-view.ts";
+import { sees } from "./reach.ts";
 
 /** What a `blockedBy` edge to this target would hang on. */
 export async function findBlocker(
@@ -53,9 +55,12 @@ export async function findItemView(
 }
 
 /** Every live and every parked item: what the ready set is made of. */
-export function openItems(db: Db, repositoryId: number, settings: Limits): Promise<ItemPage> {
-  return read(db, repositoryId, settings, sql`(i.state is null or i.state = 'parked') and i.enrolled`, sql``);
+export function openItems(db: Db, repositoryId: number, settings: Limits, view: View): Promise<ItemPage> {
+  const open = sql`(i.state is null or i.state = 'parked') and i.enrolled and ${isSeen(view)}`;
+  return read(db, repositoryId, settings, open, sql``);
 }
+
+const isSeen = (view: View) => sees(view, sql.ref("i.repository_id"), sql.ref("i.number"));
 
 /** The items of these numbers. */
 export function itemViews(
@@ -68,8 +73,14 @@ export function itemViews(
 }
 
 /** What is directly `partOf` an epic, live or parked. */
-export function partsOf(db: Db, repositoryId: number, epic: number, settings: Limits): Promise<ItemPage> {
-  const parts = sql`(i.state is null or i.state = 'parked') and i.enrolled and exists (
+export function partsOf(
+  db: Db,
+  repositoryId: number,
+  epic: number,
+  settings: Limits,
+  view: View,
+): Promise<ItemPage> {
+  const parts = sql`${isSeen(view)} and (i.state is null or i.state = 'parked') and i.enrolled and exists (
     select 1 from record_link l where l.target_repository_id = ${repositoryId} and l.target_number = ${epic}
       and l.relation = 'partOf' and l.repository_id = i.repository_id and l.number = i.number)`;
   return read(db, repositoryId, settings, parts, sql``);
@@ -81,6 +92,7 @@ export interface ItemFilter {
   readonly state?: "live" | "complete" | "parked" | "cancelled" | undefined;
   readonly tag?: string | undefined;
   readonly text?: string | undefined;
+  readonly view: View;
 }
 
 /** Enrolled items by number. */
@@ -90,7 +102,11 @@ export function listItemViews(
   settings: Limits,
   filter: ItemFilter,
 ): Promise<ItemPage> {
-  const wanted = [sql`i.enrolled`, sql`i.number > ${filter.after}`];
+  const wanted: RawBuilder<unknown>[] = [
+    sql`i.enrolled`,
+    sql`i.number > ${filter.after}`,
+    isSeen(filter.view),
+  ];
   if (filter.state === "live") wanted.push(sql`i.state is null`);
   else if (filter.state) wanted.push(sql`i.state = ${filter.state}`);
   if (filter.tag) wanted.push(sql`r.tags @> array[${filter.tag}]::text[]`);

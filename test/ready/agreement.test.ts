@@ -7,6 +7,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ReadyAnswer } from "../../src/contract/items.ts";
 import { tellingDefects } from "../../src/domain/defects.ts";
+import { EVERYTHING } from "../../src/domain/scope.ts";
 import { checkItems } from "../../src/services/check-items.ts";
 import type { Deps } from "../../src/services/deps.ts";
 import { defectBody } from "../../src/services/item-body.ts";
@@ -94,7 +95,7 @@ it("the lists, their order, the reasons, the totals and the verdict", async () =
       const repository = { ...written, settings: { ...written.settings, requireAnchors } };
       while (await checkItems(database.db));
       const query = { limit: 100, ...(region === null ? {} : { region }) };
-      const found = await ready(deps, repository, query);
+      const found = await ready(deps, repository, query, EVERYTHING);
       expect(comparable(found)).toEqual(comparable(await meaning(deps, repository, query)));
       verdicts.add(found.verdict);
     }),
@@ -113,7 +114,7 @@ it("a list is cut where the other is", async () => {
       if (!repository) throw new Error("the repository was not written");
       while (await checkItems(database.db));
       const meant = await meaning(deps, repository, { limit });
-      expect(comparable(await ready(deps, repository, { limit }))).toEqual(comparable(meant));
+      expect(comparable(await ready(deps, repository, { limit }, EVERYTHING))).toEqual(comparable(meant));
     }),
     { numRuns: 30 },
   );
@@ -122,9 +123,13 @@ it("a list is cut where the other is", async () => {
 /** What the pure function says of all items; the defects of those that have ended are told of, too. */
 async function meaning(deps: Deps, repository: Repository, query: { limit: number; region?: string }) {
   const { db } = deps;
-  const page = await openItems(db, repository.id, repository.settings);
-  const answer = await readyAnswer(deps, repository, page, query);
-  const all = await listItemViews(db, repository.id, repository.settings, { after: 0, limit: 100 });
+  const page = await openItems(db, repository.id, repository.settings, EVERYTHING);
+  const answer = await readyAnswer(deps, repository, page, query, EVERYTHING);
+  const all = await listItemViews(db, repository.id, repository.settings, {
+    after: 0,
+    limit: 100,
+    view: EVERYTHING,
+  });
   const defects = all.items.flatMap((item) => tellingDefects(item.facts, item.defects)).map(defectBody);
   const totals = { ...answer.totals, defects: defects.length };
   return { ...answer, defects: defects.slice(0, query.limit), totals };

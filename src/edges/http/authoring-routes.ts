@@ -21,7 +21,7 @@ export function authoringRoutes(app: Routes, deps: Deps): void {
   app.post(
     "/api/v1/repos/:owner/:repo/items",
     {
-      config: { capability: "author" },
+      config: { capability: "author", scope: "filtered" },
       schema: {
         summary: "Propose an item: its issue is opened, and waits for a human to admit it",
         tags,
@@ -41,7 +41,7 @@ export function authoringRoutes(app: Routes, deps: Deps): void {
   app.post(
     "/api/v1/repos/:owner/:repo/groupings",
     {
-      config: { capability: "author" },
+      config: { capability: "author", scope: "filtered" },
       schema: {
         summary: "Create a grouping: an epic, its items and their order, as one",
         tags,

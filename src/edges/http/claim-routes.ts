@@ -59,7 +59,7 @@ export function claimRoutes(app: Routes, deps: Deps): void {
   app.post(
     "/api/v1/repos/:owner/:repo/claim-next",
     {
-      config: { capability: "claim" },
+      config: { capability: "claim", scope: "filtered" },
       schema: {
         summary: "Claim the best ready item",
         tags: ["Claims"],
@@ -88,7 +88,7 @@ export function claimRoutes(app: Routes, deps: Deps): void {
     app.post(
       path,
       {
-        config: { capability: "claim" },
+        config: { capability: "claim", scope: "filtered" },
         schema: {
           summary: "Take a claim; losing is an answer",
           tags,
@@ -108,7 +108,7 @@ export function claimRoutes(app: Routes, deps: Deps): void {
     app.post(
       `${path}/renew`,
       {
-        config: { capability: "claim" },
+        config: { capability: "claim", scope: "subject" },
         schema: {
           summary: "Move the lease's end",
           tags,
@@ -132,7 +132,7 @@ export function claimRoutes(app: Routes, deps: Deps): void {
     app.post(
       `${path}/release`,
       {
-        config: { capability: "claim" },
+        config: { capability: "claim", scope: "subject" },
         schema: {
           summary: "Give the claim back",
           tags,
@@ -156,7 +156,7 @@ export function claimRoutes(app: Routes, deps: Deps): void {
     app.get(
       `${path}s`,
       {
-        config: { capability: "read" },
+        config: { capability: "read", scope: "subject" },
         schema: {
           summary: "Every grant, newest first, and how it ended",
           tags,
@@ -170,7 +170,7 @@ export function claimRoutes(app: Routes, deps: Deps): void {
     app.get(
       path,
       {
-        config: { capability: "read" },
+        config: { capability: "read", scope: "subject" },
         schema: {
           summary: "Who holds it (advisory)",
           tags,

@@ -37,7 +37,7 @@ export function finishingRoutes(app: Routes, deps: Deps): void {
   app.post(
     `${ITEM}/complete`,
     {
-      config: { capability: "write" },
+      config: { capability: "write", scope: "filtered" },
       schema: {
         summary: "Complete an item, with evidence that is checked",
         tags,
@@ -62,7 +62,7 @@ export function finishingRoutes(app: Routes, deps: Deps): void {
   app.post(
     `${ITEM}/park`,
     {
-      config: { capability: "write" },
+      config: { capability: "write", scope: "filtered" },
       schema: {
         summary: "Park an item that cannot proceed as specified",
         tags,
@@ -84,7 +84,7 @@ export function finishingRoutes(app: Routes, deps: Deps): void {
   app.post(
     `${ITEM}/advance`,
     {
-      config: { capability: "advance" },
+      config: { capability: "advance", scope: "filtered" },
       schema: {
         summary: "Move an item by a trigger",
         tags,
@@ -104,7 +104,7 @@ export function finishingRoutes(app: Routes, deps: Deps): void {
   app.post(
     "/api/v1/repos/:owner/:repo/advance",
     {
-      config: { capability: "advance" },
+      config: { capability: "advance", scope: "filtered" },
       schema: {
         summary: "Move several items, each by itself",
         tags,
@@ -121,7 +121,7 @@ export function finishingRoutes(app: Routes, deps: Deps): void {
   app.get(
     `${ITEM}/transitions`,
     {
-      config: { capability: "read" },
+      config: { capability: "read", scope: "subject" },
       schema: {
         summary: "What an item went through, newest first",
         tags,

@@ -35,7 +35,7 @@ export function itemRoutes(app: Routes, deps: Deps): void {
   app.get(
     "/api/v1/repos/:owner/:repo/ready",
     {
-      config: { capability: "read" },
+      config: { capability: "read", scope: "filtered" },
       schema: {
         summary: "What is ready, and why the rest is not",
         tags,
@@ -45,13 +45,14 @@ export function itemRoutes(app: Routes, deps: Deps): void {
       },
     },
     async (request) => {
-      return ready(deps, await repositoryByName(deps, repositoryName(request.params)), request.query);
+      const repository = await repositoryByName(deps, repositoryName(request.params));
+      return ready(deps, repository, request.query, request.caller);
     },
   );
   app.get(
     "/api/v1/repos/:owner/:repo/items",
     {
-      config: { capability: "read" },
+      config: { capability: "read", scope: "filtered" },
       schema: {
         summary: "Items, by number",
         tags,
@@ -61,13 +62,14 @@ export function itemRoutes(app: Routes, deps: Deps): void {
       },
     },
     async (request) => {
-      return listItems(deps, await repositoryByName(deps, repositoryName(request.params)), request.query);
+      const repository = await repositoryByName(deps, repositoryName(request.params));
+      return listItems(deps, repository, request.query, request.caller);
     },
   );
   app.get(
     "/api/v1/repos/:owner/:repo/items/:number",
     {
-      config: { capability: "read" },
+      config: { capability: "read", scope: "filtered" },
       schema: {
         summary: "One item, with every reason against claiming it",
         tags,
@@ -77,13 +79,13 @@ export function itemRoutes(app: Routes, deps: Deps): void {
     },
     async (request) => {
       const repository = await repositoryByName(deps, repositoryName(request.params));
-      return getItem(deps, repository, request.params.number);
+      return getItem(deps, repository, request.params.number, request.caller);
     },
   );
   app.patch(
     "/api/v1/repos/:owner/:repo/items/:number",
     {
-      config: { capability: "write" },
+      config: { capability: "write", scope: "filtered" },
       schema: {
         summary: "Change an item's tags and links, and under a claim its resume block",
         tags,
@@ -107,7 +109,7 @@ export function itemRoutes(app: Routes, deps: Deps): void {
   app.get(
     "/api/v1/repos/:owner/:repo/report",
     {
-      config: { capability: "read" },
+      config: { capability: "read", scope: "filtered" },
       schema: {
         summary: "Where are we? As JSON, or as markdown with Accept: text/markdown",
         tags,
@@ -118,7 +120,7 @@ export function itemRoutes(app: Routes, deps: Deps): void {
     },
     async (request, reply) => {
       const repository = await repositoryByName(deps, repositoryName(request.params));
-      const answer = await report(deps, repository, request.query);
+      const answer = await report(deps, repository, request.query, request.caller);
       if (!/\btext\/markdown\b/.test(request.headers.accept ?? "")) return answer;
       // Text: the schema describes the JSON.
       return reply

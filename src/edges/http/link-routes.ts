@@ -27,7 +27,7 @@ export function linkRoutes(app: Routes, deps: Deps): void {
   app.get(
     `${ITEM}/children`,
     {
-      config: { capability: "read" },
+      config: { capability: "read", scope: "filtered" },
       schema: {
         summary: "What is directly part of the item",
         tags,
@@ -36,12 +36,12 @@ export function linkRoutes(app: Routes, deps: Deps): void {
         response: { 200: ChildrenAnswer, ...refusals },
       },
     },
-    async (request) => childrenOf(deps, await itemAt(request.params), request.query),
+    async (request) => childrenOf(deps, await itemAt(request.params), request.query, request.caller),
   );
   app.get(
     `${ITEM}/breadcrumbs`,
     {
-      config: { capability: "read" },
+      config: { capability: "read", scope: "filtered" },
       schema: {
         summary: "What the item is part of, from the root down",
         tags,
@@ -49,12 +49,12 @@ export function linkRoutes(app: Routes, deps: Deps): void {
         response: { 200: BreadcrumbsAnswer, ...refusals },
       },
     },
-    async (request) => breadcrumbsOf(deps, await itemAt(request.params)),
+    async (request) => breadcrumbsOf(deps, await itemAt(request.params), request.caller),
   );
   app.get(
     `${ITEM}/dependencies`,
     {
-      config: { capability: "read" },
+      config: { capability: "read", scope: "filtered" },
       schema: {
         summary: "What the item waits for, and what waits for it",
         tags,
@@ -63,12 +63,12 @@ export function linkRoutes(app: Routes, deps: Deps): void {
         response: { 200: DependenciesAnswer, ...refusals },
       },
     },
-    async (request) => dependenciesOf(deps, await itemAt(request.params), request.query),
+    async (request) => dependenciesOf(deps, await itemAt(request.params), request.query, request.caller),
   );
   app.get(
     `${ITEM}/backlinks`,
     {
-      config: { capability: "read" },
+      config: { capability: "read", scope: "filtered" },
       schema: {
         summary: "Items and records that link to the item",
         tags,
@@ -77,12 +77,12 @@ export function linkRoutes(app: Routes, deps: Deps): void {
         response: { 200: BacklinksAnswer, ...refusals },
       },
     },
-    async (request) => backlinksOf(deps, await itemAt(request.params), request.query),
+    async (request) => backlinksOf(deps, await itemAt(request.params), request.query, request.caller),
   );
   app.post(
     "/api/v1/repos/:owner/:repo/validate-edges",
     {
-      config: { capability: "read" },
+      config: { capability: "read", scope: "filtered" },
       schema: {
         summary: "Which edges would be refused, and why; nothing is written",
         tags,
@@ -93,7 +93,7 @@ export function linkRoutes(app: Routes, deps: Deps): void {
     },
     async (request) => {
       const repository = await repositoryByName(deps, repositoryName(request.params));
-      return validateEdges(deps, repository, request.body);
+      return validateEdges(deps, repository, request.body, request.caller);
     },
   );
 }

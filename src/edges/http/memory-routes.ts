@@ -41,7 +41,7 @@ export function memoryRoutes(app: Routes, deps: Deps): void {
   app.get(
     PATH,
     {
-      config: { capability: "read" },
+      config: { capability: "read", scope: "filtered" },
       schema: {
         summary: "Recall a record",
         tags,
@@ -50,13 +50,13 @@ export function memoryRoutes(app: Routes, deps: Deps): void {
       },
     },
     async (request) => {
-      return recall(deps, await targetOf(request.params));
+      return recall(deps, await targetOf(request.params), request.caller);
     },
   );
   app.put(
     PATH,
     {
-      config: { capability: "write" },
+      config: { capability: "write", scope: "filtered" },
       schema: {
         summary: "Remember: create, or merge in place",
         tags,
@@ -86,7 +86,7 @@ export function memoryRoutes(app: Routes, deps: Deps): void {
   app.patch(
     PATH,
     {
-      config: { capability: "write" },
+      config: { capability: "write", scope: "filtered" },
       schema: {
         summary: "Update a record that exists",
         tags,
@@ -109,7 +109,7 @@ export function memoryRoutes(app: Routes, deps: Deps): void {
   app.delete(
     PATH,
     {
-      config: { capability: "write" },
+      config: { capability: "write", scope: "subject" },
       schema: {
         summary: "Forget a record, now or after a while",
         tags,

@@ -9,7 +9,7 @@ export function repoRoutes(app: Routes, deps: Deps): void {
   app.get(
     "/api/v1/repos",
     {
-      config: { capability: "read" },
+      config: { capability: "read", scope: "filtered" },
       schema: {
         summary: "Repositories that the caller can see",
         tags: ["Operations"],
@@ -18,7 +18,7 @@ export function repoRoutes(app: Routes, deps: Deps): void {
       },
     },
     async (request) => {
-      return listRepos(deps, request.query);
+      return listRepos(deps, request.query, request.caller);
     },
   );
 }

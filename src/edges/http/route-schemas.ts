@@ -60,6 +60,7 @@ const problem = (description: string) => ({
 export const refusals = {
   400: problem("The request is not valid"),
   401: problem("No valid token"),
+  403: problem("The token lacks a capability, or does not reach this"),
   404: problem("Not found"),
 };
 

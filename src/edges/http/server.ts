@@ -2,7 +2,7 @@
 
 import fastifySwagger from "@fastify/swagger";
 import fastifySwaggerUi from "@fastify/swagger-ui";
-import Fastify, { type FastifyInstance } from "fastify";
+import Fastify, { type FastifyInstance, type RouteOptions } from "fastify";
 import {
   jsonSchemaTransform,
   jsonSchemaTransformObject,
@@ -17,6 +17,7 @@ import { authoringRoutes } from "./authoring-routes.ts";
 import { claimRoutes } from "./claim-routes.ts";
 import { answerError, answerNotFound } from "./errors.ts";
 import { finishingRoutes } from "./finishing-routes.ts";
+import { assertGuarded, assertMayCall, assertSubjectSeen } from "./guard.ts";
 import { healthRoutes } from "./health-routes.ts";
 import { itemRoutes } from "./item-routes.ts";
 import { linkRoutes } from "./link-routes.ts";
@@ -39,6 +40,15 @@ const BODY_LIMIT = 8 * 1024 * 1024;
 const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" width="150" height="40" viewBox="0 0 150 40"><text x="0" y="28" font-family="sans-serif" font-size="24" font-weight="600" fill="#fff">Leasehold</text></svg>`;
 
 export type Server = FastifyInstance;
+
+/** Says of each call what a token must be able to do. */
+const documented: typeof jsonSchemaTransform = (route) => {
+  const { schema, url } = jsonSchemaTransform(route);
+  const { capability } = (route as { route: RouteOptions }).route.config ?? {};
+  if (capability === undefined) return { schema, url };
+  const description = `A token needs the capability \`${capability}\`.`;
+  return { schema: { ...schema, description, "x-capability": capability }, url };
+};
 
 export async function createServer(deps: Deps, options: ServerOptions): Promise<Server> {
   const app = Fastify({
@@ -68,7 +78,7 @@ export async function createServer(deps: Deps, options: ServerOptions): Promise<
       components: { securitySchemes: { token: { type: "http", scheme: "bearer" } } },
       security: [{ token: [] }],
     },
-    transform: jsonSchemaTransform,
+    transform: documented,
     transformObject: jsonSchemaTransformObject,
   });
   await app.register(fastifySwaggerUi, {
@@ -85,8 +95,14 @@ export async function createServer(deps: Deps, options: ServerOptions): Promise<
   );
   await app.register(async (scope) => {
     // Before anything of the request is read: a stranger learns nothing from our complaints.
+    scope.addHook("onRoute", assertGuarded);
     scope.addHook("onRequest", async (request) => {
       request.caller = await callerOf(request);
+      assertMayCall(request);
+    });
+    // Before the body is judged: who may not see the item learns nothing from our complaints either.
+    scope.addHook("preValidation", async (request) => {
+      await assertSubjectSeen(deps, request);
     });
     const routes = scope.withTypeProvider<ZodTypeProvider>();
     tokenRoutes(routes, deps);
