@@ -11,6 +11,7 @@ import { receiveThroughProbot, registerHandlers } from "./edges/webhooks/handler
 import { GitHubConnection } from "./github/connection.ts";
 import { ClaimLine } from "./services/claim-line.ts";
 import type { Deps } from "./services/deps.ts";
+import { EventFeed } from "./services/event-feed.ts";
 import { KnownCallers } from "./services/known-callers.ts";
 import { KnownNames } from "./services/known-names.ts";
 import { Setup } from "./services/setup.ts";
@@ -66,6 +67,7 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
     const names = new KnownNames();
     const callers = new KnownCallers();
     const watch = new TokenWatch(database.db, log);
+    const events = new EventFeed(database.db, log);
     const ended = new AbortController();
     const deps: Deps = {
       database,
@@ -73,6 +75,7 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
       names,
       callers,
       watch,
+      events,
       db: database.db,
       github: new GitHubConnection({ baseUrl: config.githubApiUrl, log }),
       log,
@@ -89,11 +92,13 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
     const setupSessions = new SetupSessions();
     await line.start();
     watch.start();
+    await events.start();
     const listener = new Listener({
       url: databaseUrl,
-      channels: ["claim_line", "repository_changed", "item_check", "api_token"],
+      channels: ["claim_line", "repository_changed", "item_check", "event", "api_token"],
       onNotify: (channel, name) => {
         if (channel === "claim_line") line.call(name);
+        else if (channel === "event") void events.look();
         else if (channel === "item_check") deps.wake.checks();
         else if (channel === "repository_changed") {
           names.forget();
@@ -109,6 +114,7 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
         callers.forget();
         void watch.look();
         void line.look();
+        void events.reconnected();
       },
       onError: ({ message }) =>
         log.warn({ reason: message }, "the listening connection broke; it reconnects"),
@@ -121,6 +127,7 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
         // The port is taken: what already runs must not complain of the database that goes away.
         watch.stop();
         await line.stop();
+        events.stop();
         await listener.stop();
         throw error;
       });
@@ -136,6 +143,7 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
       stop: async () => {
         watch.stop();
         await line.stop();
+        events.stop();
         await closeServer(server);
         await listener.stop();
         await jobs.stop(STOP_JOBS_MS);

@@ -26,6 +26,7 @@ import { type ClosingMerge, closingMerge } from "./closing-merge.ts";
 import type { Deps } from "./deps.ts";
 import { followTransfer } from "./follow-transfer.ts";
 import { holdSettings } from "./hold-settings.ts";
+import { inheritMemory } from "./inherit-memory.ts";
 import { carryOut, knownIssue, knownItem } from "./issue-transitions.ts";
 import { knownRepository } from "./known-repository.ts";
 import { type ListedAct, listedAct } from "./listed-act.ts";
@@ -90,6 +91,7 @@ export async function applyIssueEvent(deps: Deps, seq: number, payload: Payload)
     const merge = isGrouping ? null : right;
     const context = { issue, eventAt: event.at, region: deps.region, merge };
     await carryOut(trx, { repository, number }, transitionsOf(facts), context);
+    if (current === null) await inheritMemory(trx, { repository, number });
     if (event.action === "deleted" || event.action === "transferred") {
       await markGone(trx, repository.id, number, event.action);
     }

@@ -1,7 +1,7 @@
 /**
- * A transferred issue takes its edges along (github-cases 28, 62): GitHub tells the old place `transferred` and the
- * new one `opened`, in either order, and each names both. Where the new repository is not installed, edges to the
- * tombstone stay.
+ * A transferred issue takes its edges and its memory along (github-cases 28, 62): GitHub tells the old place
+ * `transferred` and the new one `opened`, in either order, and each names both. Where the new repository is not
+ * installed, edges to the tombstone stay.
  */
 
 import type { z } from "zod";
@@ -9,9 +9,12 @@ import type { IssuesPayload } from "../contract/github-payloads.ts";
 import { itemTarget } from "../domain/record-key.ts";
 import type { Trx } from "../store/database.ts";
 import { lockEdges } from "../store/edges.ts";
+import { lockItem } from "../store/item-lock.ts";
+import { keepPark } from "../store/moved-memory.ts";
 import { type IssueAt, moveIssueLinks } from "../store/native-links.ts";
 import { findRepositoryById, type Repository } from "../store/repositories.ts";
 import { noteMoved } from "./cycles.ts";
+import { inheritMemory } from "./inherit-memory.ts";
 
 type Payload = z.infer<typeof IssuesPayload>;
 
@@ -21,10 +24,15 @@ export async function followTransfer(trx: Trx, repository: Repository, payload: 
   const source = await findRepositoryById(trx, transfer.from.repositoryId);
   const target = await findRepositoryById(trx, transfer.to.repositoryId);
   if (!source || !target?.installed) return;
+  const moved = { repository: target, number: transfer.to.number };
+  // Whoever speaks for the new place has its item before the edges; so has whoever speaks for the old one.
+  await lockItem(trx, target.id, moved.number);
   await lockEdges(trx);
   await moveIssueLinks(trx, transfer.from, transfer.to, transfer.id);
+  await keepPark(trx, transfer.from);
   const place = ({ repositoryId, number }: IssueAt) => ({ repositoryId, target: itemTarget(number) });
   await noteMoved(trx, place(transfer.from), place(transfer.to));
+  await inheritMemory(trx, moved);
 }
 
 function transferOf(

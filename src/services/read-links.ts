@@ -3,7 +3,7 @@
 import { z } from "zod";
 import type { ItemBody } from "../contract/items.ts";
 import type { LinksQuery } from "../contract/links.ts";
-import { itemTarget } from "../domain/record-key.ts";
+import { itemTarget, type LinkTarget } from "../domain/record-key.ts";
 import type { View } from "../domain/scope.ts";
 import { findBlocker, findItemView } from "../store/item-facts.ts";
 import { findItem } from "../store/items.ts";
@@ -29,7 +29,8 @@ const ThenIncomingCursor = z.tuple([z.literal("in"), ...IncomingCursor.def.items
 
 /** The item's direct parts, also those of other repositories. */
 export async function childrenOf(deps: Deps, at: ItemAt, query: LinksQuery, view: View) {
-  const page = await incomingPage(deps, at, "partOf", query, view);
+  await assertItem(deps, at);
+  const page = await incomingPage(deps, targetOf(at), "partOf", query, view);
   const children: ItemBody[] = [];
   for (const row of page.rows) {
     const repository = await findRepositoryById(deps.db, row.repositoryId);
@@ -50,7 +51,20 @@ export async function breadcrumbsOf(deps: Deps, at: ItemAt, view: View) {
 }
 
 export async function backlinksOf(deps: Deps, at: ItemAt, query: LinksQuery, view: View) {
-  const page = await incomingPage(deps, at, "any", query, view);
+  await assertItem(deps, at);
+  return backlinksTo(deps, targetOf(at), query, view);
+}
+
+/** Who links to a record. It need not be there: what points at nothing is worth knowing. */
+export const backlinksOfRecord = (
+  deps: Deps,
+  { repository, topic, id }: { repository: Repository; topic: string; id: string },
+  query: LinksQuery,
+  view: View,
+) => backlinksTo(deps, { repositoryId: repository.id, target: `mem/${topic}/${id}` }, query, view);
+
+async function backlinksTo(deps: Deps, to: LinkTarget, query: LinksQuery, view: View) {
+  const page = await incomingPage(deps, to, "any", query, view);
   const backlinks = page.rows.map((row) => ({
     relation: row.relation,
     ...endBody(row),
@@ -85,7 +99,7 @@ export async function dependenciesOf(deps: Deps, at: ItemAt, { cursor, limit }: 
   }
   const after = isPast ? (key.slice(1) as unknown as IncomingKey) : null;
   const room = limit - blockers.length;
-  const incoming = await incomingLinks(deps.db, place, "blockedBy", after, room + 1, view);
+  const incoming = await incomingLinks(deps.db, targetOf(at), "blockedBy", after, room + 1, view);
   const shown = incoming.slice(0, room);
   const dependents = await Promise.all(shown.map((row) => blocksBody(deps, at, row)));
   // Where the page was full of blockers, the next begins with the first dependent.
@@ -107,7 +121,7 @@ async function blockedByBody(deps: Deps, home: Repository, row: LinkRow) {
 
 /** What it means for the dependent: the item itself is the blocker. */
 async function blocksBody(deps: Deps, { repository, number }: ItemAt, row: LinkRow) {
-  const self = { repositoryId: repository.id, target: itemTarget(number) };
+  const self = targetOf({ repository, number });
   return dependencyBody("blocks", row, await findBlocker(deps.db, row.repositoryId, self));
 }
 
@@ -130,18 +144,22 @@ const endBody = ({ fullName, target, number, title, url, state }: LinkRow) => ({
 
 async function incomingPage(
   deps: Deps,
-  at: ItemAt,
+  to: LinkTarget,
   which: "any" | "partOf",
   { cursor, limit }: LinksQuery,
   view: View,
 ): Promise<{ rows: LinkRow[]; nextCursor: string | null }> {
-  await assertItem(deps, at);
   const after = readKeyCursor(cursor, IncomingCursor);
-  const found = await incomingLinks(deps.db, placeOf(at), which, after, limit + 1, view);
+  const found = await incomingLinks(deps.db, to, which, after, limit + 1, view);
   const rows = found.slice(0, limit);
   const last = rows.at(-1);
   return { rows, nextCursor: found.length > limit && last ? keyCursor(incomingKey(last)) : null };
 }
+
+const targetOf = ({ repository, number }: ItemAt): LinkTarget => ({
+  repositoryId: repository.id,
+  target: itemTarget(number),
+});
 
 const placeOf = ({ repository, number }: ItemAt) => ({ repositoryId: repository.id, number });
 

@@ -3,7 +3,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Blocker } from "../domain/blockers.ts";
 import { itemOfTarget } from "../domain/record-key.ts";
-import type { View } from "../domain/scope.ts";
+import type { Scope, View } from "../domain/scope.ts";
 import type { Db } from "./database.ts";
 import {
   type BlockerRow,
@@ -13,7 +13,7 @@ import {
   toBlocker,
   toView,
 } from "./item-view.ts";
-import { sees } from "./reach.ts";
+import { reaches, sees } from "./reach.ts";
 
 /** What a `blockedBy` edge to this target would hang on. */
 export async function findBlocker(
@@ -93,6 +93,8 @@ export interface ItemFilter {
   readonly tag?: string | undefined;
   readonly text?: string | undefined;
   readonly view: View;
+  /** Only what is part of no item that the caller may see; null: of any repository. */
+  readonly rootsAmong?: { readonly repositories: ReadonlySet<number> | null } | undefined;
 }
 
 /** Enrolled items by number. */
@@ -107,11 +109,22 @@ export function listItemViews(
     sql`i.number > ${filter.after}`,
     isSeen(filter.view),
   ];
+  if (filter.rootsAmong) wanted.push(isRoot(filter.view.scope, filter.rootsAmong.repositories));
   if (filter.state === "live") wanted.push(sql`i.state is null`);
   else if (filter.state) wanted.push(sql`i.state = ${filter.state}`);
   if (filter.tag) wanted.push(sql`r.tags @> array[${filter.tag}]::text[]`);
   if (filter.text) wanted.push(sql`position(lower(${filter.text}) in lower(s.title)) > 0`);
   return read(db, repositoryId, settings, sql.join(wanted, sql` and `), sql`limit ${filter.limit}`);
+}
+
+/** That no item which the caller may see is above it. */
+function isRoot(scope: Scope | null, repositories: ReadonlySet<number> | null): RawBuilder<unknown> {
+  const visible =
+    repositories === null ? sql`true` : sql`p.repository_id = any (${[...repositories]}::bigint[])`;
+  return sql`not exists (select 1 from record_link l
+    join item p on p.repository_id = l.target_repository_id and p.number = l.target_number and p.enrolled
+    where l.repository_id = i.repository_id and l.number = i.number and l.relation = 'partOf' and ${visible}
+      and ${reaches(scope, sql.ref("p.repository_id"), sql.ref("p.number"))})`;
 }
 
 async function read(
@@ -211,6 +224,17 @@ async function read(
           and a.id = any (select 'issue-' || x from unnest(i.ancestors) x)) as started_above,
       case when i.review is not null
         then jsonb_build_object('review', i.review, 'pull', i.review_pull, 'waits', i.review_waits) end as review,
+      (select coalesce(jsonb_agg(jsonb_build_object('key', l.key, 'repositoryId', l.repository_id, 'number', l.number,
+           'expiresAt', l.expires_at) order by l.key), '[]')
+         from (
+           select o.key, o.repository_id, o.number, o.expires_at from resource_lease o
+           where o.repository_id = i.repository_id and o.number = i.number and o.ended is null and o.expires_at > db_now()
+           union
+           select o.key, o.repository_id, o.number, o.expires_at
+           from repository f, resource_needs(i.tags, f.settings) n
+           join resource_lease o on o.account = account_of(i.repository_id) and o.key = n.key
+           where i.resource_keys is not null and f.id = i.repository_id and o.ended is null and o.expires_at > db_now()
+         ) l) as leases,
       c.fence, c.live, c.owner, c.actor, c.region, c.lease_expires_at, c.reclaims, db_now() as now
     from item i
     join record r on r.repository_id = i.repository_id and r.topic = 'backlog' and r.id = 'issue-' || i.number

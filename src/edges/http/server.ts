@@ -16,13 +16,16 @@ import { callerFinder } from "./auth.ts";
 import { authoringRoutes } from "./authoring-routes.ts";
 import { claimRoutes } from "./claim-routes.ts";
 import { answerError, answerNotFound } from "./errors.ts";
+import { eventRoutes } from "./event-routes.ts";
 import { finishingRoutes } from "./finishing-routes.ts";
 import { assertGuarded, assertMayCall, assertSubjectSeen } from "./guard.ts";
 import { healthRoutes } from "./health-routes.ts";
 import { itemRoutes } from "./item-routes.ts";
 import { linkRoutes } from "./link-routes.ts";
+import { memoryListRoutes } from "./memory-list-routes.ts";
 import { memoryRoutes } from "./memory-routes.ts";
 import { repoRoutes } from "./repo-routes.ts";
+import { resourceRoutes } from "./resource-routes.ts";
 import { setupRoutes } from "./setup-routes.ts";
 import type { SetupSessions } from "./setup-session.ts";
 import { tokenRoutes } from "./token-routes.ts";
@@ -46,7 +49,8 @@ const documented: typeof jsonSchemaTransform = (route) => {
   const { schema, url } = jsonSchemaTransform(route);
   const { capability } = (route as { route: RouteOptions }).route.config ?? {};
   if (capability === undefined) return { schema, url };
-  const description = `A token needs the capability \`${capability}\`.`;
+  const needs = `A token needs the capability \`${capability}\`.`;
+  const description = schema?.description ? `${schema.description} ${needs}` : needs;
   return { schema: { ...schema, description, "x-capability": capability }, url };
 };
 
@@ -113,6 +117,9 @@ export async function createServer(deps: Deps, options: ServerOptions): Promise<
     claimRoutes(routes, deps);
     finishingRoutes(routes, deps);
     memoryRoutes(routes, deps);
+    eventRoutes(routes, deps);
+    memoryListRoutes(routes, deps);
+    resourceRoutes(routes, deps);
   });
   app.get("/openapi.json", { schema: { hide: true } }, async () => app.swagger());
   app.get("/", { schema: { hide: true } }, async (_request, reply) => reply.redirect("/docs"));

@@ -16,6 +16,7 @@ import { readDueBranch } from "../../services/read-anchors.ts";
 import { readDuePull } from "../../services/read-pulls.ts";
 import { sweep } from "../../services/sweep.ts";
 import { pendingBackfills } from "../../store/backfill.ts";
+import { pruneEvents } from "../../store/event-log.ts";
 import { isConnectionLost } from "../../store/failure.ts";
 import { pruneDeliveries, secondsUntilDelivery } from "../../store/inbox.ts";
 import { askForJob } from "../../store/jobs.ts";
@@ -176,6 +177,7 @@ function taskList(deps: Deps, options: JobsOptions, drains: Drains, stopping: Ab
       await askForJob(deps.db, "sweep", { key: "sweep", inSeconds: options.sweepSeconds, keep: true });
       await sweep(deps);
       await pruneDeliveries(deps.db);
+      await pruneEvents(deps.db);
     },
     backfill: async (payload) => {
       await backfill(deps, BackfillPayload.parse(payload).repositoryId, stopping);
