@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import type { Logger } from "pino";
 import type { Config } from "./config.ts";
+import { GITHUB_PACE, writePace } from "./domain/write-pace.ts";
 import { createServer, type Server } from "./edges/http/server.ts";
 import { SetupSessions } from "./edges/http/setup-session.ts";
 import { startJobs } from "./edges/jobs/runner.ts";
@@ -12,9 +13,11 @@ import { GitHubConnection } from "./github/connection.ts";
 import { ClaimLine } from "./services/claim-line.ts";
 import type { Deps } from "./services/deps.ts";
 import { EventFeed } from "./services/event-feed.ts";
+import { KeyWatch } from "./services/key-watch.ts";
 import { KnownCallers } from "./services/known-callers.ts";
 import { KnownNames } from "./services/known-names.ts";
 import { Setup } from "./services/setup.ts";
+import { supervisor } from "./services/supervise-requests.ts";
 import { TokenWatch } from "./services/token-watch.ts";
 import { openDatabase } from "./store/database.ts";
 import { Listener } from "./store/listener.ts";
@@ -85,7 +88,11 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
       version,
       wake: createWake(database.db, log, ended.signal),
     };
+    const keyWatch = new KeyWatch(deps, config.readPrivateKeys ?? (() => []));
     deps.github.onConnect((probot) => registerHandlers(probot, deps));
+    deps.github.superviseWith(
+      supervisor(deps, config.writePace ?? writePace(GITHUB_PACE), (message) => keyWatch.refused(message)),
+    );
     if (config.app) deps.github.connect(config.app);
 
     const setup = new Setup({ github: deps.github, log, envFile: config.envFile });
@@ -133,8 +140,10 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
       });
     const jobs = await startJobs(deps, {
       sweepSeconds: config.sweepSeconds,
+      reconcileSeconds: config.reconcileSeconds,
       tickMs: TICK_MS,
       receive: receiveThroughProbot(deps),
+      keyWatch,
     });
     return {
       deps,

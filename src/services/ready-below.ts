@@ -7,7 +7,7 @@ import { type ItemPage, openItems, partsOf } from "../store/item-facts.ts";
 import { radiiInFlight } from "../store/radii.ts";
 import type { Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
-import { defectBody, itemBody, reasonBody } from "./item-body.ts";
+import { defectBody, itemBodies, reasonBody } from "./item-body.ts";
 import { onlySeen } from "./sight.ts";
 import { withhold } from "./withhold.ts";
 
@@ -70,7 +70,7 @@ export async function readyAnswer(
   return {
     verdict: set.verdict,
     pending: Math.min(set.pending, MOST_COUNTED),
-    ready: await Promise.all(shown.map((item) => itemBody(deps.db, repository, item, asker))),
+    ready: await itemBodies(deps.db, repository, shown, asker),
     overlapping: set.overlapping
       .slice(0, limit)
       .map((item) => ({ number: item.number, with: item.with.filter(isSeen) })),

@@ -16,9 +16,10 @@ declare module "fastify" {
     /**
      * How the route keeps to its caller's scope. `subject`: it is about the repository, the item or the record of its
      * address, and names no other. `filtered`: what it answers or does beyond that is kept to the scope by its service.
-     * Absent: only callers without any bound may call it.
+     * `repositories`: it keeps to its caller's repositories, but knows no scope. Absent: only callers without any bound
+     * may call it.
      */
-    scope?: "subject" | "filtered";
+    scope?: "subject" | "filtered" | "repositories";
   }
 }
 
@@ -38,6 +39,8 @@ export function assertMayCall({ caller, routeOptions }: FastifyRequest): void {
       `this call needs the capability ${capability}, and this token has ${has}: ask for a token that has it`,
     );
   }
+  if (scope === "repositories" && caller.scope !== null)
+    throw scopeForbidden("this call knows no scopes: it needs a token without one");
   if (scope === undefined && isRestricted(caller))
     throw scopeForbidden(
       "this call reaches over all repositories: it needs a token without repos and without a scope",

@@ -24,6 +24,7 @@ import { itemRoutes } from "./item-routes.ts";
 import { linkRoutes } from "./link-routes.ts";
 import { memoryListRoutes } from "./memory-list-routes.ts";
 import { memoryRoutes } from "./memory-routes.ts";
+import { queueRoutes } from "./queue-routes.ts";
 import { repoRoutes } from "./repo-routes.ts";
 import { resourceRoutes } from "./resource-routes.ts";
 import { setupRoutes } from "./setup-routes.ts";
@@ -120,6 +121,7 @@ export async function createServer(deps: Deps, options: ServerOptions): Promise<
     eventRoutes(routes, deps);
     memoryListRoutes(routes, deps);
     resourceRoutes(routes, deps);
+    queueRoutes(routes, deps);
   });
   app.get("/openapi.json", { schema: { hide: true } }, async () => app.swagger());
   app.get("/", { schema: { hide: true } }, async (_request, reply) => reply.redirect("/docs"));

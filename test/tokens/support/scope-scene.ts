@@ -1,7 +1,7 @@
 /**
  * A backlog of which a token reaches a part. Under the epic `root`: `inside`, `blocked` (by `inside` and by `outside`)
  * and as many `spare` ones as are asked for. Beyond: `top`, of which the root is part, `outside`, which waits for `inside`,
- * and more. Of records: `notes/inside` is part of `inside`, `notes/outside` of nothing.
+ * and one that stands alone. Of records: `notes/inside` is part of `inside`, `notes/outside` of nothing.
  */
 
 import { expect } from "vitest";
@@ -11,7 +11,7 @@ import { makeToken } from "../../harness/tokens.ts";
 import { World } from "../../harness/world.ts";
 import { expectProblem } from "../../http/support/expect-problem.ts";
 
-const SPARES = 30;
+const SPARES = 34;
 
 export interface Scene {
   readonly world: World;
@@ -28,6 +28,9 @@ export interface Scene {
   readonly inside: number;
   readonly blocked: number;
   readonly outside: number;
+  readonly alone: number;
+  /** Somebody holds a resource for an item beyond. */
+  holdBeyond(key: string): Promise<void>;
   /** An item below the root that no case has used. */
   spare(): number;
 }
@@ -47,6 +50,7 @@ export async function scopeScene(): Promise<Scene> {
     open("Outside"),
   ] as [number, number, number, number, number];
   const spares = Array.from({ length: SPARES }, (_, index) => open(`Spare ${index}`));
+  const alone = open("Alone");
   await world.settled();
 
   const link = (number: number, add: Record<string, readonly number[]>, tags: readonly string[] = []) =>
@@ -84,6 +88,11 @@ export async function scopeScene(): Promise<Scene> {
     inside,
     blocked,
     outside,
+    alone,
+    holdBeyond: async (key) => {
+      await admin.repo("PATCH", `/items/${alone}`, { body: { tags: { add: [`resource:${key}`] } } });
+      await admin.claim(alone, "w/beyond");
+    },
     spare: () => {
       const spare = spares.pop();
       if (spare === undefined) throw new Error("the scene has too few spare items");
