@@ -154,3 +154,32 @@ begin
     group by 1, 2) anew
   where i.repository_id = anew.repository_id and i.number = anew.number and i.open_blockers <> anew.open;
 end $$;
+
+-- ---------------------------------------------------------------- many at once
+
+-- Takes the locks that deciding on a record needs, if all are to be had at once: ancestors shared, then the record. Who
+-- decides on many records in one transaction waits for none of them, so that no two can wait for each other. False also
+-- where deciding may lock more than these: an integration item its epic, an item with resources those, one with a pull
+-- request the promise of its check, a record of a repository that lives only here that repository.
+create function lock_at_once(repo bigint, p_topic text, p_id text) returns boolean language plpgsql volatile as $$
+declare
+  num integer := item_number(p_topic, p_id);
+  f record;
+  above integer;
+begin
+  if repo < 0 then return false; end if;
+  if num is not null then
+    select ancestors, integrates is not null or resource_keys is not null or review is not null as more into f
+    from item where repository_id = repo and number = num;
+    if f.more then return false; end if;
+    if cardinality(f.ancestors) > 0 then
+      foreach above in array f.ancestors loop
+        if not pg_try_advisory_xact_lock_shared(hashtextextended(repo || '/backlog/issue-' || above, 7203)) then
+          return false;
+        end if;
+      end loop;
+    end if;
+  end if;
+  return pg_try_advisory_xact_lock(hashtextextended(repo || '/' || p_topic || '/' || p_id, 7203))
+    and not exists (select 1 from claim where repository_id = repo and topic = p_topic and id = p_id and resourced);
+end $$;
