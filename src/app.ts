@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import type { Logger } from "pino";
 import type { Config } from "./config.ts";
+import { GITHUB_PACE, writePace } from "./domain/write-pace.ts";
 import { createServer, type Server } from "./edges/http/server.ts";
 import { SetupSessions } from "./edges/http/setup-session.ts";
 import { startJobs } from "./edges/jobs/runner.ts";
@@ -11,9 +12,12 @@ import { receiveThroughProbot, registerHandlers } from "./edges/webhooks/handler
 import { GitHubConnection } from "./github/connection.ts";
 import { ClaimLine } from "./services/claim-line.ts";
 import type { Deps } from "./services/deps.ts";
+import { EventFeed } from "./services/event-feed.ts";
+import { KeyWatch } from "./services/key-watch.ts";
 import { KnownCallers } from "./services/known-callers.ts";
 import { KnownNames } from "./services/known-names.ts";
 import { Setup } from "./services/setup.ts";
+import { supervisor } from "./services/supervise-requests.ts";
 import { TokenWatch } from "./services/token-watch.ts";
 import { openDatabase } from "./store/database.ts";
 import { Listener } from "./store/listener.ts";
@@ -66,6 +70,7 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
     const names = new KnownNames();
     const callers = new KnownCallers();
     const watch = new TokenWatch(database.db, log);
+    const events = new EventFeed(database.db, log);
     const ended = new AbortController();
     const deps: Deps = {
       database,
@@ -73,6 +78,7 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
       names,
       callers,
       watch,
+      events,
       db: database.db,
       github: new GitHubConnection({ baseUrl: config.githubApiUrl, log }),
       log,
@@ -82,18 +88,24 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
       version,
       wake: createWake(database.db, log, ended.signal),
     };
+    const keyWatch = new KeyWatch(deps, config.readPrivateKeys ?? (() => []));
     deps.github.onConnect((probot) => registerHandlers(probot, deps));
+    deps.github.superviseWith(
+      supervisor(deps, config.writePace ?? writePace(GITHUB_PACE), (message) => keyWatch.refused(message)),
+    );
     if (config.app) deps.github.connect(config.app);
 
     const setup = new Setup({ github: deps.github, log, envFile: config.envFile });
     const setupSessions = new SetupSessions();
     await line.start();
     watch.start();
+    await events.start();
     const listener = new Listener({
       url: databaseUrl,
-      channels: ["claim_line", "repository_changed", "item_check", "api_token"],
+      channels: ["claim_line", "repository_changed", "item_check", "event", "api_token"],
       onNotify: (channel, name) => {
         if (channel === "claim_line") line.call(name);
+        else if (channel === "event") void events.look();
         else if (channel === "item_check") deps.wake.checks();
         else if (channel === "repository_changed") {
           names.forget();
@@ -109,6 +121,7 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
         callers.forget();
         void watch.look();
         void line.look();
+        void events.reconnected();
       },
       onError: ({ message }) =>
         log.warn({ reason: message }, "the listening connection broke; it reconnects"),
@@ -121,6 +134,7 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
         // The port is taken: what already runs must not complain of the database that goes away.
         watch.stop();
         await line.stop();
+        events.stop();
         await listener.stop();
         throw error;
       });
@@ -128,6 +142,7 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
       sweepSeconds: config.sweepSeconds,
       tickMs: TICK_MS,
       receive: receiveThroughProbot(deps),
+      keyWatch,
     });
     return {
       deps,
@@ -136,6 +151,7 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
       stop: async () => {
         watch.stop();
         await line.stop();
+        events.stop();
         await closeServer(server);
         await listener.stop();
         await jobs.stop(STOP_JOBS_MS);

@@ -110,6 +110,8 @@ export const ItemsQuery = z.strictObject({
 });
 export type ItemsQuery = z.infer<typeof ItemsQuery>;
 
+export const RootsQuery = ItemsQuery.omit({ epic: true });
+
 export const ItemsAnswer = z
   .object({ items: z.array(ItemBody), nextCursor: z.string().nullable() })
   .meta({ id: "Items" });

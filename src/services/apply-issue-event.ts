@@ -31,6 +31,7 @@ import { carryOut, knownIssue, knownItem } from "./issue-transitions.ts";
 import { knownRepository } from "./known-repository.ts";
 import { type ListedAct, listedAct } from "./listed-act.ts";
 import { ChangedMeanwhile, settleDelivery } from "./settle-delivery.ts";
+import { clientOf } from "./supervise-requests.ts";
 
 type Payload = z.infer<typeof IssuesPayload>;
 
@@ -153,7 +154,7 @@ async function gather(
   const installationId = payload.installation?.id ?? repository.installationId;
   if (!Object.values(reads).some(Boolean) || installationId === null) return unasked;
 
-  const client = await deps.github.client(installationId);
+  const client = await clientOf(deps, installationId);
   const { settings } = repository;
   const isHuman = reads.sender && (await askHuman(client, repository, sender, false, settings));
   // The list cannot turn an agent into a human.

@@ -20,6 +20,7 @@ import { completeItem } from "./item-changes.ts";
 import { takePull } from "./item-review.ts";
 import { knownRepository } from "./known-repository.ts";
 import { settleDelivery } from "./settle-delivery.ts";
+import { clientOf } from "./supervise-requests.ts";
 
 type Payload = z.infer<typeof PullRequestPayload>;
 
@@ -85,7 +86,7 @@ async function itemsMerged(
   const messages =
     installationId === null
       ? []
-      : await readPullCommits(await deps.github.client(installationId), repository, raw.number);
+      : await readPullCommits(await clientOf(deps, installationId), repository, raw.number);
   const closes = messages.flatMap((message) => closingReferences(message, repo).closes);
   const pull: MergedPull = {
     number: raw.number,

@@ -42,6 +42,7 @@ import { takePull } from "./item-review.ts";
 import { configureAnew } from "./load-configuration.ts";
 import { promiseOwnLabels } from "./own-labels.ts";
 import { ChangedMeanwhile } from "./settle-delivery.ts";
+import { clientOf } from "./supervise-requests.ts";
 
 /** After a failure that names no time. */
 const RETRY_SECONDS = 30;
@@ -49,7 +50,7 @@ const START: BackfillCursor = { phase: "labels", since: null, page: 1, after: 0 
 
 /** Goes on with a repository's backfill until it is done or `stopping` says so. One process at a time works on it. */
 export async function backfill(deps: Deps, repositoryId: number, stopping: AbortSignal): Promise<void> {
-  if (deps.github.app === null) return;
+  if (!deps.github.isUsable) return;
   // Named by run, not by process: one that was started afresh meanwhile must not go on.
   const worker = `${deps.replica}/${randomUUID()}`;
   const taken = await takeBackfill(deps.db, repositoryId, worker);
@@ -78,7 +79,7 @@ async function goOn(
   while (!stopping.aborted) {
     const repository = await findRepositoryById(deps.db, repositoryId);
     if (!repository?.installed || repository.installationId === null) return;
-    const client = await deps.github.client(repository.installationId);
+    const client = await clientOf(deps, repository.installationId);
     const next = await step(deps, client, repository, cursor).catch(againIfChanged);
     deps.wake.outbox();
     if (next === "again") continue;

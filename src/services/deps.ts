@@ -5,6 +5,7 @@ import type { LeaseBounds } from "../domain/lease.ts";
 import type { GitHubConnection } from "../github/connection.ts";
 import type { Database, Db } from "../store/database.ts";
 import type { ClaimLine } from "./claim-line.ts";
+import type { EventFeed } from "./event-feed.ts";
 import type { KnownCallers } from "./known-callers.ts";
 import type { KnownNames } from "./known-names.ts";
 import type { TokenWatch } from "./token-watch.ts";
@@ -22,6 +23,7 @@ export interface Deps {
   readonly version: string;
   readonly wake: Wake;
   readonly line: ClaimLine;
+  readonly events: EventFeed;
   readonly names: KnownNames;
   readonly callers: KnownCallers;
   readonly watch: TokenWatch;

@@ -3,6 +3,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Blocker } from "../domain/blockers.ts";
 import { itemOfTarget } from "../domain/record-key.ts";
+import type { Scope } from "../domain/scope.ts";
 import { preparedRows } from "./call.ts";
 import type { Db } from "./database.ts";
 import {
@@ -13,6 +14,7 @@ import {
   toBlocker,
   toView,
 } from "./item-view.ts";
+import { reaches } from "./reach.ts";
 
 /** What a `blockedBy` edge to this target would hang on. */
 export async function findBlocker(
@@ -85,6 +87,9 @@ export interface ItemFilter {
   readonly state?: "live" | "complete" | "parked" | "cancelled" | undefined;
   readonly tag?: string | undefined;
   readonly text?: string | undefined;
+  readonly scope: Scope | null;
+  /** Only what is part of no item that the caller may see; null: of any repository. */
+  readonly rootsAmong?: { readonly repositories: ReadonlySet<number> | null } | undefined;
 }
 
 /** Enrolled items by number. */
@@ -94,12 +99,27 @@ export function listItemViews(
   settings: Limits,
   filter: ItemFilter,
 ): Promise<ItemPage> {
-  const wanted = [sql`i.enrolled`, sql`i.number > ${filter.after}`];
+  const wanted: RawBuilder<unknown>[] = [
+    sql`i.enrolled`,
+    sql`i.number > ${filter.after}`,
+    reaches(filter.scope, sql.ref("i.repository_id"), sql.ref("i.number")),
+  ];
+  if (filter.rootsAmong) wanted.push(isRoot(filter.scope, filter.rootsAmong.repositories));
   if (filter.state === "live") wanted.push(sql`i.state is null`);
   else if (filter.state) wanted.push(sql`i.state = ${filter.state}`);
   if (filter.tag) wanted.push(sql`r.tags @> array[${filter.tag}]::text[]`);
   if (filter.text) wanted.push(sql`position(lower(${filter.text}) in lower(s.title)) > 0`);
   return read(db, repositoryId, settings, sql.join(wanted, sql` and `), sql`limit ${filter.limit}`);
+}
+
+/** That no item which the caller may see is above it. */
+function isRoot(scope: Scope | null, repositories: ReadonlySet<number> | null): RawBuilder<unknown> {
+  const visible =
+    repositories === null ? sql`true` : sql`p.repository_id = any (${[...repositories]}::bigint[])`;
+  return sql`not exists (select 1 from record_link l
+    join item p on p.repository_id = l.target_repository_id and p.number = l.target_number and p.enrolled
+    where l.repository_id = i.repository_id and l.number = i.number and l.relation = 'partOf' and ${visible}
+      and ${reaches(scope, sql.ref("p.repository_id"), sql.ref("p.number"))})`;
 }
 
 async function read(

@@ -4,6 +4,7 @@ import type { ColumnType, Generated, JSONColumnType } from "kysely";
 
 import type { AnchorTables } from "./anchor-schema.ts";
 import type { AuthoringTables } from "./authoring-schema.ts";
+import type { EventTables } from "./event-schema.ts";
 import type { HandoverTables } from "./handover-schema.ts";
 import type { LinkTables } from "./link-schema.ts";
 
@@ -23,6 +24,16 @@ export interface InstallationTable {
   writer: string | null;
   writer_until: Timestamp | null;
   paused_until: Timestamp | null;
+  turn: string | null;
+  turn_until: Timestamp | null;
+  next_write_at: Timestamp | null;
+  guessed_pause_seconds: number | null;
+}
+
+export interface GitHubWriteTable {
+  installation_id: number;
+  id: Generated<number>;
+  at: Timestamp;
 }
 
 export interface RepositoryTable {
@@ -85,6 +96,7 @@ export interface RecordTable {
   expires_at: Timestamp | null;
   created_at: Defaulted<Date>;
   updated_at: Defaulted<Date>;
+  search: ColumnType<string, never, never>;
 }
 
 export interface ItemTable {
@@ -267,11 +279,13 @@ export interface Tables
     LinkTables,
     AnchorTables,
     AuthoringTables,
-    ResourceTables,
-    TokenTables {
+    TokenTables,
+    EventTables,
+    ResourceTables {
   replica: ReplicaTable;
   claim_waiter: ClaimWaiterTable;
   installation: InstallationTable;
+  github_write: GitHubWriteTable;
   repository: RepositoryTable;
   configuration: ConfigurationTable;
   inbox: InboxTable;

@@ -11,7 +11,8 @@ import {
 } from "../../contract/resources.ts";
 import type { Deps } from "../../services/deps.ts";
 import { releaseByForce, resourceHistory, resourceLeases } from "../../services/resources.ts";
-import { fenceRefusals, type Routes, refusals } from "./route-schemas.ts";
+import { READ_CODES, refusing } from "./refusals.ts";
+import type { Routes } from "./route-schemas.ts";
 
 const LEASES = "/api/v1/resources/leases";
 const tags = ["Resources"];
@@ -24,7 +25,7 @@ export function resourceRoutes(app: Routes, deps: Deps): void {
       schema: {
         summary: "Resources that are held now",
         tags,
-        response: { 200: ResourceLeases, ...refusals },
+        response: { 200: ResourceLeases, ...refusing(...READ_CODES) },
       },
     },
     async (request) => resourceLeases(deps, request.caller),
@@ -37,7 +38,7 @@ export function resourceRoutes(app: Routes, deps: Deps): void {
         summary: "Every interval for which a resource was held, and how it ended",
         tags,
         querystring: LeaseHistoryQuery,
-        response: { 200: ResourceHistory, ...refusals },
+        response: { 200: ResourceHistory, ...refusing(...READ_CODES) },
       },
     },
     async (request) => resourceHistory(deps, request.caller, request.query),
@@ -51,7 +52,7 @@ export function resourceRoutes(app: Routes, deps: Deps): void {
         tags,
         params: z.object({ key: ResourceKey }),
         querystring: ForceQuery,
-        response: { 200: ResourceInterval, 409: fenceRefusals[409], ...refusals },
+        response: { 200: ResourceInterval, ...refusing(...READ_CODES, "conflict") },
       },
     },
     async (request) => releaseByForce(deps, request.caller, request.params.key, request.query),
