@@ -116,6 +116,9 @@ end $$;
 
 -- The least threshold in force is asked for by every ready set, and few epics set one.
 create index item_threshold on item (repository_id, threshold) where threshold is not null;
+-- What nothing but a person's hand moves: whether anything starves is told by the first of these.
+create index item_stuck on item (repository_id, number)
+  where enrolled and state is null and (not issue_open or hold_at is not null or flawed);
 -- What claim-next asks by age.
 create index item_offered_by_age on item (repository_id, created_at, number) include (home_region) where offered;
 
@@ -217,7 +220,7 @@ begin
   if repo < 0 and not hold_local_repository(repo) then return 'moved'; end if;
   perform pg_advisory_xact_lock(hashtextextended(repo || '/' || p_topic || '/' || p_id, 7203));
   moment := db_now();
-  select fence, live, actor, owner, grants into c from claim where repository_id = repo and topic = p_topic and id = p_id;
+  select fence, live, actor, owner into c from claim where repository_id = repo and topic = p_topic and id = p_id;
   if not found then
     return case when exists (select 1 from record where repository_id = repo and topic = p_topic and id = p_id
       and (expires_at is null or expires_at > moment)) then 'unclaimed' else 'missing' end;
@@ -234,7 +237,9 @@ begin
     where n.repository_id = repo and n.number = num;
     -- Without a marker there are no more attempts than grants.
     if i.poisoned then
-      i.poisoned := (i.marked or c.grants >= i.threshold) and attempts_of(repo, num, i.attempts_after) >= i.threshold;
+      i.poisoned := (i.marked or i.threshold <= (select count(*) from (select 1 from claim_grant
+          where repository_id = repo and topic = p_topic and id = p_id limit i.threshold) as few))
+        and attempts_of(repo, num, i.attempts_after) >= i.threshold;
     end if;
     if i.poisoned and not p_parks then return 'poisoned'; end if;
   end if;

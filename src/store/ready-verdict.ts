@@ -31,18 +31,27 @@ export async function restOf(
   const [row] = await preparedRows(
     db,
     sql<Rest>`
-      select exists (select 1 from item i where ${live}
-          and (not i.issue_open or i.hold_at is not null or i.flawed or not tags_sound(i.tags)) and ${resting})
+      -- Found before their attempts are counted: counted in a scan, it would be those of every item.
+      with tried as materialized (
+        select item_number(c.topic, c.id) as number from claim c
+        where c.repository_id = ${repositoryId} and c.topic = 'backlog' and c.grants > 1
+        union select item_number(c.topic, c.id) from claim c
+        where c.repository_id = ${repositoryId} and c.topic = 'backlog' and ${poisonThreshold <= 1}::boolean
+        union select t.number from item t where t.repository_id = ${repositoryId} and t.threshold = 1
+        union select d.number from defect d where d.repository_id = ${repositoryId} and d.code = 'marker_without_grant'),
+      suspected as materialized (
+        select i.repository_id, i.number, i.attempts_after, i.threshold from tried t join item i on i.repository_id = ${repositoryId} and i.number = t.number
+        where ${live} and i.review is distinct from 'in_review' and ${resting})
+      select exists (select 1 from item i where ${live} and (not i.issue_open or i.hold_at is not null or i.flawed)
+          and ${resting})
         or exists (select 1 from item i where ${live} and i.open_blockers > 0 and ${resting}
           and exists (select 1 from record_link l
             where l.repository_id = i.repository_id and l.number = i.number and l.relation = 'blockedBy'
               and not exists (select 1 from item b where b.repository_id = l.target_repository_id
                 and b.number = l.target_number and l.target_repository_id = i.repository_id and b.enrolled and b.state is null)
               and not blocker_satisfied(l.target_repository_id, l.target)))
-        or exists (select 1 from item i where ${live} and i.review is distinct from 'in_review'
-          and (i.marked or exists (select 1 from claim g where g.repository_id = i.repository_id and g.topic = 'backlog'
-            and g.id = 'issue-' || i.number))
-          and attempts_of(i.repository_id, i.number, i.attempts_after) >= coalesce(i.threshold, ${poisonThreshold}) and ${resting})
+        or exists (select 1 from suspected i
+          where attempts_of(i.repository_id, i.number, i.attempts_after) >= coalesce(i.threshold, ${poisonThreshold}::int))
         as "isStuck",
       exists (select 1 from item i where ${live} and ((i.open_blockers = 0 and i.hold_at is null and not i.grouping
           and not (i.integrates is not null and fan_out_open(i.repository_id, i.integrates, i.number, db_now()))
