@@ -7,6 +7,7 @@
 import { createHash } from "node:crypto";
 import { CompiledQuery } from "kysely";
 import type pg from "pg";
+import type { RecordRef } from "../domain/record-key.ts";
 import { Batches } from "./batch.ts";
 import { type Db, poolOf } from "./database.ts";
 import { untilNotBrokenOff } from "./failure.ts";
@@ -37,6 +38,9 @@ export async function callFunction<T>(
   return row.answer;
 }
 
+/** A repository that lives only here may move to GitHub's id, and is locked by whoever writes to it. */
+export const isShared = ({ repositoryId }: RecordRef): boolean => repositoryId >= 0;
+
 /** The columns of many calls' parameters, for `unnest`. */
 const columnsOf = (calls: readonly (readonly unknown[])[]): unknown[][] =>
   (calls[0] ?? []).map((_, column) => calls.map((parameters) => parameters[column]));
@@ -46,16 +50,18 @@ const batches = new WeakMap<pg.Pool, Map<string, Batches<readonly unknown[], unk
 /**
  * As `callFunction`, for what many ask at the same time: outside a transaction, calls that come while others are under
  * way share one transaction. `together` is the statement for many, whose parameters are the columns of theirs; it
- * answers them in their order, and null for who is to be asked alone.
+ * answers them in their order, and null for who is to be asked alone. What is known to be asked alone (`shares` false) is
+ * so at once.
  */
 export function callTogether<T>(
   db: Db,
   alone: FunctionCall,
   together: FunctionCall,
   parameters: readonly unknown[],
+  shares: boolean,
 ): Promise<T> {
   const pool = poolOf(db);
-  if (pool === null) return callFunction<T>(db, alone, parameters);
+  if (pool === null || !shares) return callFunction<T>(db, alone, parameters);
   const ofPool = batches.get(pool) ?? new Map<string, Batches<readonly unknown[], unknown>>();
   batches.set(pool, ofPool);
   const known = ofPool.get(together.name);

@@ -3,7 +3,7 @@
 
 import type { ReleaseVerdict, RenewVerdict } from "../domain/lease.ts";
 import type { RecordRef } from "../domain/record-key.ts";
-import { callTogether } from "./call.ts";
+import { callTogether, isShared } from "./call.ts";
 import type { Db } from "./database.ts";
 import { repositoryMoved } from "./records.ts";
 
@@ -30,18 +30,18 @@ const RENEW_CLAIMS = {
 /** Moves the lease's end, if the token is current, the actor is its holder and the lease has not lapsed. */
 export async function renewClaim(
   db: Db,
-  { repositoryId, topic, id }: RecordRef,
+  ref: RecordRef,
   renewal: { readonly fence: number; readonly actor: string; readonly leaseSeconds: number },
 ): Promise<RenewRow> {
+  const { repositoryId, topic, id } = ref;
   const { fence, actor, leaseSeconds } = renewal;
-  const row = await callTogether<RenewRow | { verdict: "moved" }>(db, RENEW_CLAIM, RENEW_CLAIMS, [
-    repositoryId,
-    topic,
-    id,
-    fence,
-    actor,
-    leaseSeconds,
-  ]);
+  const row = await callTogether<RenewRow | { verdict: "moved" }>(
+    db,
+    RENEW_CLAIM,
+    RENEW_CLAIMS,
+    [repositoryId, topic, id, fence, actor, leaseSeconds],
+    isShared(ref),
+  );
   if (row.verdict === "moved") throw repositoryMoved();
   return row;
 }
@@ -76,18 +76,17 @@ const RELEASE_CLAIMS = {
 /** Ends the claim under its token and promises the outcome comment of an item, or says why not. */
 export async function releaseClaim(
   db: Db,
-  { repositoryId, topic, id }: RecordRef,
+  ref: RecordRef,
   { fence, actor, note, parks }: Release,
 ): Promise<ReleaseRow> {
-  const row = await callTogether<ReleaseRow | "moved">(db, RELEASE_CLAIM, RELEASE_CLAIMS, [
-    repositoryId,
-    topic,
-    id,
-    fence,
-    actor,
-    note,
-    parks,
-  ]);
+  const { repositoryId, topic, id } = ref;
+  const row = await callTogether<ReleaseRow | "moved">(
+    db,
+    RELEASE_CLAIM,
+    RELEASE_CLAIMS,
+    [repositoryId, topic, id, fence, actor, note, parks],
+    isShared(ref),
+  );
   if (row === "moved") throw repositoryMoved();
   return row;
 }

@@ -2,7 +2,7 @@
 
 import type { RecordRef } from "../domain/record-key.ts";
 import type { ResourceMode } from "../domain/settings.ts";
-import { callFunction, callTogether } from "./call.ts";
+import { callTogether, isShared } from "./call.ts";
 import type { Db } from "./database.ts";
 import { repositoryMoved } from "./records.ts";
 
@@ -116,10 +116,14 @@ export async function takeClaim(db: Db, call: ClaimCall): Promise<ClaimRow> {
     call.markAfterSeconds,
   ];
   // The line is served in its order, and a subtree takes its epic's lock whole.
-  const isPlain = call.scope === "item" && !call.wait && call.ticket === null;
-  const { claim: answer, anchored } = isPlain
-    ? await callTogether<Answer>(db, TAKE_CLAIM, TAKE_CLAIMS, parameters)
-    : await callFunction<Answer>(db, TAKE_CLAIM, parameters);
+  const shares = isShared(ref) && call.scope === "item" && !call.wait && call.ticket === null;
+  const { claim: answer, anchored } = await callTogether<Answer>(
+    db,
+    TAKE_CLAIM,
+    TAKE_CLAIMS,
+    parameters,
+    shares,
+  );
   if (!answer.granted && answer.reason === "moved") throw repositoryMoved();
   return answer.granted ? { ...answer, anchored } : answer;
 }

@@ -2,7 +2,7 @@
 
 import type { FenceRefusal } from "../domain/fence.ts";
 import type { RecordRef } from "../domain/record-key.ts";
-import { callFunction, callTogether } from "./call.ts";
+import { callFunction, callTogether, isShared } from "./call.ts";
 import type { Db } from "./database.ts";
 import { type MemoryRecord, repositoryMoved } from "./records.ts";
 
@@ -65,10 +65,11 @@ export async function writeRecord(db: Db, write: RecordWrite): Promise<WrittenRo
   const given = JSON.stringify(write.given);
   const start = [ref.repositoryId, ref.topic, ref.id, write.token, write.actor, write.region, given];
   const { addTags, removeTags, create } = write;
-  const isPlain = addTags.length + removeTags.length === 0 && given.length <= MOST_SHARED;
-  const answer = isPlain
-    ? await callTogether<Answer>(db, WRITE_SCALARS, WRITE_RECORDS, [...start, create])
-    : await callFunction<Answer>(db, WRITE_RECORD, [...start, [...addTags], [...removeTags], create]);
+  const shares = isShared(ref) && given.length <= MOST_SHARED;
+  const answer =
+    addTags.length + removeTags.length === 0
+      ? await callTogether<Answer>(db, WRITE_SCALARS, WRITE_RECORDS, [...start, create], shares)
+      : await callFunction<Answer>(db, WRITE_RECORD, [...start, [...addTags], [...removeTags], create]);
   if (answer.refused === "moved") throw repositoryMoved();
   if (answer.refused !== undefined) return { refused: answer.refused };
   const { record, created } = answer;
