@@ -6,11 +6,12 @@
 
 import { MOST_COUNTED, type ReadyAnswer, type ReadyQuery } from "../contract/items.ts";
 import { RadiusIndex, reachOf } from "../domain/blast-radius.ts";
-import { byUrgency, readySet, type Verdict, whyNotReady } from "../domain/ready-set.ts";
+import { hasCircle } from "../domain/circles.ts";
+import { byUrgency, type Verdict, whyNotReady } from "../domain/ready-set.ts";
 import { itemOfTarget } from "../domain/record-key.ts";
-import { EVERYTHING, type View } from "../domain/scope.ts";
+import type { View } from "../domain/scope.ts";
 import { listDefects } from "../store/item-checks.ts";
-import { itemViews, openItems } from "../store/item-facts.ts";
+import { itemViews } from "../store/item-facts.ts";
 import type { ItemView } from "../store/item-view.ts";
 import { radiiInFlight, radiiOf } from "../store/radii.ts";
 import {
@@ -25,6 +26,7 @@ import {
   type Placed,
   type Standing,
 } from "../store/ready-items.ts";
+import { openEdges, restOf } from "../store/ready-verdict.ts";
 import type { Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 import { defectBody, itemBodies, reasonBody } from "./item-body.ts";
@@ -83,7 +85,7 @@ export async function ready(
     .map((item) => ({ number: item.facts.number, reasons: reasonsOf(item).map(reasonBody) }))
     .filter(({ reasons }) => reasons.length > 0);
   return {
-    verdict: await verdictOf(deps, repository, { ...count, wantsResource }, where.region),
+    verdict: await verdictOf(deps, repository, { ...count, wantsResource }),
     pending: Math.min(count.pending, MOST_COUNTED),
     ready: await itemBodies(db, repository, shown, asker),
     overlapping: meeting.slice(0, limit),
@@ -159,20 +161,21 @@ async function meetings(
   });
 }
 
-/** Only when nothing can be claimed is it asked of every item whether it moves. */
+/**
+ * When nothing can be claimed: everything moves that nothing stops for good, unless it waits in a circle. What is blocked
+ * moves with what it waits for, which is live and comes to an end.
+ */
 async function verdictOf(
   deps: Deps,
   repository: Repository,
   count: Count & { readonly wantsResource: boolean },
-  region: string | null,
 ): Promise<Verdict> {
   if (count.ready > 0) return "ready";
   if (count.overlapping > 0 || count.wantsResource) return "overlapping";
   if (count.pending === 0) return "idle";
-  const page = await openItems(deps.db, repository.id, repository.settings, EVERYTHING);
-  const facts = page.items.map((item) => item.facts);
-  const defects = page.items.flatMap((item) => item.defects);
-  return readySet(facts, defects, { now: page.now, region }).verdict;
+  const { isStuck, hasMover } = await restOf(deps.db, repository.id, repository.settings);
+  if (isStuck || !hasMover) return "alarm";
+  return hasCircle(await openEdges(deps.db, repository.id, repository.settings)) ? "alarm" : "waiting";
 }
 
 export const isPartOf = (item: ItemView, repository: Repository, epic: number | undefined): boolean =>
