@@ -75,7 +75,7 @@ describe("the outbox", () => {
   });
 
   it("gives nothing to whoever is not the writer, nor before it is time", async () => {
-    await fill([{ repositoryId: 10, issueNumber: 1, kind: "comment", ageSeconds: 1, dueIn: -1 }]);
+    await fill([{ repositoryId: 10, issueNumber: 1, kind: "comment", ageSeconds: 1, dueIn: -10 }]);
     await database.pool.query("update installation set writer = 'other'");
     expect(await takePromise(database.db, 1, "test")).toBe(null);
     for (const column of ["paused_until", "next_write_at"]) {
@@ -85,7 +85,9 @@ describe("the outbox", () => {
       expect(await takePromise(database.db, 1, "test"), column).toBe(null);
       await database.pool.query(`update installation set writer = null, writer_until = null`);
       expect(await takeWriter(database.db, "test"), column).toBe(null);
-      await database.pool.query(`update installation set writer = 'test', ${column} = '2026-03-01T12:00:00Z'`);
+      await database.pool.query(
+        `update installation set writer = 'test', ${column} = '2026-03-01T12:00:00Z'`,
+      );
     }
     expect(await takePromise(database.db, 1, "test")).toMatchObject({ attempts: 1 });
   });
