@@ -12,10 +12,13 @@ import { receiveThroughProbot, registerHandlers } from "./edges/webhooks/handler
 import { GitHubConnection } from "./github/connection.ts";
 import { ClaimLine } from "./services/claim-line.ts";
 import type { Deps } from "./services/deps.ts";
+import { EventFeed } from "./services/event-feed.ts";
 import { KeyWatch } from "./services/key-watch.ts";
+import { KnownCallers } from "./services/known-callers.ts";
 import { KnownNames } from "./services/known-names.ts";
 import { Setup } from "./services/setup.ts";
 import { supervisor } from "./services/supervise-requests.ts";
+import { TokenWatch } from "./services/token-watch.ts";
 import { openDatabase } from "./store/database.ts";
 import { Listener } from "./store/listener.ts";
 import { migrate } from "./store/migrate.ts";
@@ -65,11 +68,17 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
     const replica = randomUUID();
     const line = new ClaimLine(database.db, replica, log);
     const names = new KnownNames();
+    const callers = new KnownCallers();
+    const watch = new TokenWatch(database.db, log);
+    const events = new EventFeed(database.db, log);
     const ended = new AbortController();
     const deps: Deps = {
       database,
       line,
       names,
+      callers,
+      watch,
+      events,
       db: database.db,
       github: new GitHubConnection({ baseUrl: config.githubApiUrl, log }),
       log,
@@ -89,17 +98,30 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
     const setup = new Setup({ github: deps.github, log, envFile: config.envFile });
     const setupSessions = new SetupSessions();
     await line.start();
+    watch.start();
+    await events.start();
     const listener = new Listener({
       url: databaseUrl,
-      channels: ["claim_line", "repository_changed", "item_check"],
+      channels: ["claim_line", "repository_changed", "item_check", "event", "api_token"],
       onNotify: (channel, name) => {
         if (channel === "claim_line") line.call(name);
+        else if (channel === "event") void events.look();
         else if (channel === "item_check") deps.wake.checks();
-        else names.forget();
+        else if (channel === "repository_changed") {
+          names.forget();
+          // What a workflow may do stands in the repository's configuration.
+          callers.forget();
+        } else {
+          callers.forget();
+          void watch.look();
+        }
       },
       onConnect: () => {
         names.forget();
+        callers.forget();
+        void watch.look();
         void line.look();
+        void events.reconnected();
       },
       onError: ({ message }) =>
         log.warn({ reason: message }, "the listening connection broke; it reconnects"),
@@ -110,12 +132,15 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
       .listen({ host: config.host, port: config.port })
       .catch(async (error: unknown) => {
         // The port is taken: what already runs must not complain of the database that goes away.
+        watch.stop();
         await line.stop();
+        events.stop();
         await listener.stop();
         throw error;
       });
     const jobs = await startJobs(deps, {
       sweepSeconds: config.sweepSeconds,
+      reconcileSeconds: config.reconcileSeconds,
       tickMs: TICK_MS,
       receive: receiveThroughProbot(deps),
       keyWatch,
@@ -125,7 +150,9 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
       address,
       setupLink: config.app ? null : `${address}/setup?code=${setupSessions.issueCode()}`,
       stop: async () => {
+        watch.stop();
         await line.stop();
+        events.stop();
         await closeServer(server);
         await listener.stop();
         await jobs.stop(STOP_JOBS_MS);

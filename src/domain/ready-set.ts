@@ -71,8 +71,24 @@ export function byUrgency(a: ItemFacts, b: ItemFacts): number {
 /** Finishing it is the cheapest work there is (protocol 6). */
 export const isResumable = (item: ItemFacts): boolean => item.review?.review === "resumable";
 
-/** Sorts the items of a repository into the lists of `GET R/ready`. `items` are the live and the parked ones. */
-export function readySet(items: readonly ItemFacts[], defects: readonly Defect[], asker: Asker): ReadySet {
+/** What work in flight touches, of an item that is not looked at itself. */
+export interface Flying {
+  readonly number: number;
+  readonly radius: readonly string[];
+  /** Else only its pull request is open. */
+  readonly atWork: boolean;
+}
+
+/**
+ * Sorts items into the lists of `GET R/ready`: the live and the parked ones of a repository, or of a part of it. Then
+ * `elsewhere` is what is in flight in the rest.
+ */
+export function readySet(
+  items: readonly ItemFacts[],
+  defects: readonly Defect[],
+  asker: Asker,
+  elsewhere: readonly Flying[] = [],
+): ReadySet {
   const enrolled = items.filter((item) => item.enrolled);
   const live = enrolled.filter((item) => item.state === null);
   const ready: ItemFacts[] = [];
@@ -81,9 +97,9 @@ export function readySet(items: readonly ItemFacts[], defects: readonly Defect[]
   const awaitingAdmission: number[] = [];
   const resting: Judged[] = [];
   const worked = live.filter((item) => isInFlight(item, asker));
-  const atWork = new RadiusIndex(worked);
+  const atWork = new RadiusIndex([...worked, ...elsewhere.filter((item) => item.atWork)]);
   // Work in a pull request is in the way of new work, but not of other work that lies in one: neither would ever go on.
-  const underWay = new RadiusIndex([...worked, ...live.filter((item) => item.review !== null)]);
+  const underWay = new RadiusIndex([...worked, ...live.filter((item) => item.review !== null), ...elsewhere]);
   const overlapping: { number: number; with: number[] }[] = [];
   for (const item of [...live].sort(byUrgency)) {
     const reasons = whyNotReady(item, defects, asker);
@@ -137,7 +153,8 @@ function verdictOf(facts: {
   inFlight: readonly { number: number }[];
 }): Verdict {
   if (facts.ready > 0) return "ready";
-  if (facts.overlapping > 0) return "overlapping";
+  if (facts.overlapping > 0 || facts.resting.some(({ reasons }) => reasons.every(isResource)))
+    return "overlapping";
   if (facts.pending === 0) return "idle";
   const moving = new Set(facts.inFlight.map(({ number }) => number));
   // An item moves when all it hangs on moves; repeat until nothing changes, so cycles never do.
@@ -153,6 +170,9 @@ function verdictOf(facts: {
   }
 }
 
+/** Nothing but a resource that another item holds is in its way: it is a candidate all the same. */
+const isResource = ({ reason }: ReadyReason): boolean => reason === "resource_unavailable";
+
 function moves(reason: ReadyReason, item: ItemFacts, moving: ReadonlySet<number>): boolean {
   switch (reason.reason) {
     case "foreign_region":
@@ -167,7 +187,9 @@ function moves(reason: ReadyReason, item: ItemFacts, moving: ReadonlySet<number>
     case "not_quiesced":
       return moving.size > 0; // moves with its parts, each of which is judged itself; never alone
     case "quarantined":
+    case "parked": // the sweep does it when its work has come to its end
     case "ancestor_claimed":
+    case "resource_unavailable":
     case "contended":
       return true; // somebody works on it, above it, or is about to
     case "blocked":

@@ -53,6 +53,10 @@ export interface ItemFacts {
   readonly radius: readonly string[];
   /** What its own open pull requests mean for it; null: none is open. */
   readonly review: ItemReview | null;
+  /** A human asked by label for it to be parked, while it was worked on. `at` is GitHub's time. */
+  readonly parkAsked: { readonly by: string; readonly at: Date } | null;
+  /** The resources that it needs and other items hold. */
+  readonly takenResources: readonly string[];
 }
 
 export interface Hold {
@@ -100,7 +104,8 @@ export type ItemReason =
   | "ancestor_claimed"
   | "not_quiesced"
   | "quarantined"
-  | "contended";
+  | "contended"
+  | "resource_unavailable";
 
 export interface Reason {
   readonly reason: ItemReason;
@@ -108,6 +113,8 @@ export interface Reason {
   readonly on?: readonly number[];
   readonly rulingOwner?: string | null;
   readonly question?: string | null;
+  /** The resources that it hangs on. */
+  readonly resources?: readonly string[];
   /** What a person should know beside it. */
   readonly detail?: string;
 }
@@ -158,6 +165,10 @@ export function reasonsAgainst(item: ItemFacts, asker: Asker): Reason[] {
   }
   const held = isHeld(item.claim, asker.now);
   if (held) reasons.push({ reason: "contended" });
+  if (item.parkAsked && !held) {
+    const detail = `@${item.parkAsked.by} labelled it to be parked; the sweep does it when its work has come to its end`;
+    reasons.push({ reason: "parked", rulingOwner: item.parkAsked.by, question: null, detail });
+  }
   // Its holder goes on; for everybody else others are to say something first, the same owner included.
   if (item.review?.review === "in_review" && !held) {
     const { pull, waits } = item.review;
@@ -171,6 +182,12 @@ export function reasonsAgainst(item: ItemFacts, asker: Asker): Reason[] {
   if (grouping.integrating || grouping.fanOutOpen) reasons.push({ reason: "not_quiesced" });
   if (subtree && grouping.heldBelow && !held) reasons.push({ reason: "contended" });
   if (quarantineEnd(item, asker) > asker.now) reasons.push({ reason: "quarantined" });
+  // Who holds it has what it needs; for others it is the last thing that is asked.
+  if (item.takenResources.length > 0 && !held) {
+    const resources = item.takenResources;
+    const detail = `another item holds ${resources.join(", ")}`;
+    reasons.push({ reason: "resource_unavailable", resources, detail });
+  }
   return reasons;
 }
 
@@ -185,6 +202,12 @@ export const roleFacts = (item: ItemFacts, now: Date): RoleFacts => ({
   onHold: item.hold !== null,
   pullOpen: item.review !== null,
 });
+
+/** What is held, still moves after a lapse, or waits for people and checks runs to its own end before it is parked. */
+export const isLeftAlone = (item: ItemFacts, now: Date): boolean =>
+  isHeld(item.claim, now) ||
+  quarantineEnd(item, { now, region: null }) > now ||
+  item.review?.review === "in_review";
 
 /**
  * Until when others are kept from an item that lapsed but is active: its lease ended, its work goes on. Never the

@@ -11,6 +11,8 @@ export interface Caller {
   readonly repositories: ReadonlySet<number> | null;
   /** The part of their backlogs that it reaches; null: the whole. */
   readonly scope: Scope | null;
+  /** When its token ends by itself; null: never. `TokenWatch` tells when it has ended, for whatever reason. */
+  readonly expiresAt: Date | null;
 }
 
 /** Whoever has the bootstrap admin token. */
@@ -19,4 +21,5 @@ export const ADMIN: Caller = {
   capabilities: new Set(CAPABILITIES),
   repositories: null,
   scope: null,
+  expiresAt: null,
 };

@@ -94,8 +94,8 @@ export class ClaimLine {
   }
 
   /**
-   * Waits at a place in line. `gone` when `left` was aborted: the caller's connection is closed. Throws `Replayed` if
-   * the same request was answered meanwhile.
+   * Waits at a place in line. `gone` when `left` was aborted: the caller's connection is closed, or its token has ended.
+   * Throws `Replayed` if the same request was answered meanwhile.
    */
   async wait(place: Place, maxWaitMs: number, left: AbortSignal): Promise<LineAnswer | "gone"> {
     if (this.#closed) return { granted: false, reason: "timeout" };

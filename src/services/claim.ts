@@ -1,6 +1,7 @@
 /** Takes a claim (protocol 4): one call to the database; losing is an answer; who wants to wait gets in line. */
 
 import type { ClaimAnswer, ClaimRequest } from "../contract/claims.ts";
+import { Problem } from "../contract/problem.ts";
 import { RadiusIndex } from "../domain/blast-radius.ts";
 import { workingBranch } from "../domain/branch-names.ts";
 import { clampLease } from "../domain/lease.ts";
@@ -11,7 +12,13 @@ import type { Db } from "../store/database.ts";
 import { branchOfIntegrated } from "../store/groupings.ts";
 import { radiiInFlight } from "../store/radii.ts";
 import type { Repository } from "../store/repositories.ts";
-import { type ClaimCall, type ClaimGrantedRow, type ClaimRow, takeClaim } from "../store/take-claim.ts";
+import {
+  type ClaimCall,
+  type ClaimGrantedRow,
+  type ClaimRow,
+  type TakenResource,
+  takeClaim,
+} from "../store/take-claim.ts";
 import type { Caller } from "./caller.ts";
 import type { LineAnswer } from "./claim-line.ts";
 import type { Deps } from "./deps.ts";
@@ -83,7 +90,7 @@ export async function claim(
   }
   if (answer.ticket == null || delivery === null) return refused(target, answer);
   const waiting = { ...call, wait: false, ticket: answer.ticket, markAfterSeconds: MARK_AFTER_SECONDS };
-  return awaitTurn(deps, target, attempt, waiting, waitSeconds * 1000, delivery);
+  return awaitTurn(deps, caller, target, attempt, waiting, waitSeconds * 1000, delivery);
 }
 
 /** A caller's tries at one claim. Under an idempotency key the answer is made where it is kept, in the grant's transaction. */
@@ -117,6 +124,7 @@ class Attempt {
 
 async function awaitTurn(
   deps: Deps,
+  caller: Caller,
   target: ClaimTarget,
   attempt: Attempt,
   call: ClaimCall & { ticket: number },
@@ -124,7 +132,14 @@ async function awaitTurn(
   delivery: Delivery,
 ): Promise<ClaimAnswer> {
   const take = () => attempt.take(call);
-  const answer = await deps.line.wait({ ref: call.ref, ticket: call.ticket, take }, maxWaitMs, delivery.left);
+  const ended = deps.watch.onEnd(caller);
+  const left = AbortSignal.any([delivery.left, ended]);
+  const answer = await deps.line.wait({ ref: call.ref, ticket: call.ticket, take }, maxWaitMs, left);
+  if (answer === "gone" && ended.aborted)
+    throw new Problem(
+      "unauthenticated",
+      "this token was revoked or has expired while its caller waited in line",
+    );
   if (answer === "gone") return refused(target, { granted: false, reason: "timeout" });
   if (!answer.granted) return refused(target, answer);
   onDelivery(deps, call, answer.fence, delivery, async () => {
@@ -159,8 +174,23 @@ function refused(target: ClaimTarget, answer: Refused): ClaimAnswer {
     reason: answer.reason,
     blockers: "blockers" in answer ? [...answer.blockers] : [],
     ...(retryAfterMs === null ? {} : { retryAfterMs }),
+    ...contention(answer),
+    ...("flawed" in answer && answer.flawed ? { detail: FLAWED } : {}),
   };
 }
+
+const FLAWED =
+  "a defect takes the item out of the ready set: its defects and reasons say which, and what to do";
+
+/** Waiting helps, and who holds what is in the way is nobody's business. */
+const contention = (answer: Refused) =>
+  "contendedResources" in answer && answer.contendedResources
+    ? {
+        errorKind: "transient" as const,
+        errorCode: "resource_unavailable" as const,
+        contendedResources: [...answer.contendedResources],
+      }
+    : {};
 
 async function granted(
   deps: Deps,
@@ -191,7 +221,7 @@ async function itemPart(
   deps: Deps,
   { repository }: ClaimTarget,
   number: number,
-  { tags, url, previous, ownPull, anchored }: ClaimGrantedRow,
+  { tags, url, previous, ownPull, anchored, resources }: ClaimGrantedRow,
 ) {
   const type = tagValue(tags ?? [], "type:") ?? repository.settings.defaults.type;
   const baseBranch = tagValue(tags ?? [], "baseBranch:");
@@ -206,9 +236,16 @@ async function itemPart(
     resume: previous === null && !ownPull ? null : await resumePack(deps.db, repository, number),
     overlaps:
       anchored || repository.settings.requireAnchors ? await overlaps(deps.db, repository, number) : [],
+    resources: (resources ?? []).map(takenBody),
     url,
   };
 }
+
+export const takenBody = ({ key, mode, expiresAt }: TakenResource) => ({
+  key,
+  mode,
+  expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString(),
+});
 
 /** The items in flight whose blast radius meets that of this one, which is in flight itself (protocol 6, step 11). */
 async function overlaps(db: Db, repository: Repository, number: number): Promise<number[]> {

@@ -5,7 +5,10 @@ import type { LeaseBounds } from "../domain/lease.ts";
 import type { GitHubConnection } from "../github/connection.ts";
 import type { Database, Db } from "../store/database.ts";
 import type { ClaimLine } from "./claim-line.ts";
+import type { EventFeed } from "./event-feed.ts";
+import type { KnownCallers } from "./known-callers.ts";
 import type { KnownNames } from "./known-names.ts";
+import type { TokenWatch } from "./token-watch.ts";
 
 export interface Deps {
   readonly database: Database;
@@ -20,7 +23,10 @@ export interface Deps {
   readonly version: string;
   readonly wake: Wake;
   readonly line: ClaimLine;
+  readonly events: EventFeed;
   readonly names: KnownNames;
+  readonly callers: KnownCallers;
+  readonly watch: TokenWatch;
 }
 
 /** Hints that work is waiting; work is also found without them, only later. Called after commit. */

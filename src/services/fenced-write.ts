@@ -20,6 +20,9 @@ const ADVICE: Record<FenceRefusal, string> = {
   foreign_region: "the claim is held in another region; write there",
 };
 
+/** What a refused writer is told. */
+export const fenceProblem = (code: FenceRefusal): Problem => new Problem(code, ADVICE[code]);
+
 /** Under whose token a write passed. */
 export interface Holder {
   readonly owner: string;
@@ -65,5 +68,5 @@ export async function passFence(
       return { owner: epic.owner, fence: epic.mark };
   }
   if (verdict.accepted) return null;
-  throw new Problem(verdict.code, ADVICE[verdict.code]);
+  throw fenceProblem(verdict.code);
 }

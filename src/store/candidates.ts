@@ -40,12 +40,15 @@ export async function findCandidates(
           and l.target_number = ${selector.after})`;
   const wanted = [
     sql`i.repository_id = ${repositoryId} and i.state is null and i.enrolled and i.admitted and i.issue_open`,
-    sql`i.open_blockers = 0 and i.hold_at is null and coalesce(i.home_region, ${region}) = ${region}`,
+    sql`i.open_blockers = 0 and i.hold_at is null and i.park_by is null and not i.flawed and coalesce(i.home_region, ${region}) = ${region}`,
     sql`(i.parts = 0 or not is_grouping(i.repository_id, i.number, i.tags))`,
     sql`i.review is distinct from 'in_review'`,
     sql`not i.number = any (${[...tried]}::int[])`,
     sql`not exists (select 1 from claim c where c.repository_id = i.repository_id and c.topic = 'backlog'
         and c.id = 'issue-' || i.number and c.live and c.lease_expires_at > db_now())`,
+    sql`(i.resource_keys is null or not exists (select 1 from resource_lease l
+        where l.account = account_of(${repositoryId}) and l.key = any (i.resource_keys) and l.ended is null
+          and l.expires_at > db_now() and not (l.repository_id = i.repository_id and l.number = i.number)))`,
   ];
   if (selector.epic !== null) wanted.push(sql`i.ancestors @> array[${selector.epic}]::int[]`);
   if (selector.priority !== null) wanted.push(sql`i.priority = ${selector.priority}`);

@@ -36,6 +36,11 @@ interface MovedIssueTable {
   number: number;
   to_repository_id: number;
   to_number: number;
+  parked: Defaulted<boolean>;
+  park_reason: Defaulted<string | null>;
+  ruling_owner: Defaulted<string | null>;
+  question: Defaulted<string | null>;
+  inherited_at: Defaulted<Date | null>;
 }
 
 interface CycleMemberTable {

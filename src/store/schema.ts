@@ -4,10 +4,14 @@ import type { ColumnType, Generated, JSONColumnType } from "kysely";
 
 import type { AnchorTables } from "./anchor-schema.ts";
 import type { AuthoringTables } from "./authoring-schema.ts";
+import type { EventTables } from "./event-schema.ts";
 import type { HandoverTables } from "./handover-schema.ts";
 import type { LinkTables } from "./link-schema.ts";
 
 import type { MirrorTables } from "./mirror-schema.ts";
+import type { ResourceTables } from "./resource-schema.ts";
+import type { SyncTables } from "./sync-schema.ts";
+import type { TokenTables } from "./token-schema.ts";
 
 type Timestamp = ColumnType<Date, Date | string, Date | string>;
 type Defaulted<T> = ColumnType<T, T | undefined, T>;
@@ -21,16 +25,6 @@ export interface InstallationTable {
   writer: string | null;
   writer_until: Timestamp | null;
   paused_until: Timestamp | null;
-  turn: string | null;
-  turn_until: Timestamp | null;
-  next_write_at: Timestamp | null;
-  guessed_pause_seconds: number | null;
-}
-
-export interface GitHubWriteTable {
-  installation_id: number;
-  id: Generated<number>;
-  at: Timestamp;
 }
 
 export interface RepositoryTable {
@@ -46,6 +40,10 @@ export interface RepositoryTable {
   backfill_state: Defaulted<"none" | "pending" | "done">;
   backfill_cursor: JSONColumnType<object> | null;
   backfill_error: string | null;
+  backfill_mode: Defaulted<"take_up" | "since" | "all">;
+  synced_at: Timestamp | null;
+  synced_to: Timestamp | null;
+  swept_at: Timestamp | null;
   described_at: Timestamp | null;
   backfiller: string | null;
   backfiller_until: Timestamp | null;
@@ -93,6 +91,7 @@ export interface RecordTable {
   expires_at: Timestamp | null;
   created_at: Defaulted<Date>;
   updated_at: Defaulted<Date>;
+  search: ColumnType<string, never, never>;
 }
 
 export interface ItemTable {
@@ -128,6 +127,9 @@ export interface ItemTable {
   started_under: Defaulted<number | null>;
   grouping: Generated<boolean>;
   flawed: Generated<boolean>;
+  resource_keys: Generated<string[] | null>;
+  park_by: Defaulted<string | null>;
+  park_at: Timestamp | null;
   offered: ColumnType<boolean, never, never>;
   urgency: ColumnType<number, never, never>;
   review: Defaulted<"in_review" | "resumable" | "again" | null>;
@@ -182,6 +184,7 @@ export interface ClaimTable {
   released_at: Timestamp | null;
   reclaims: Defaulted<number>;
   grants: Defaulted<number>;
+  resourced: Defaulted<boolean>;
 }
 
 export type ClaimEnd = "released" | "completed" | "parked" | "lapsed" | "superseded" | "undelivered";
@@ -200,6 +203,8 @@ export interface ClaimGrantTable {
   previous_fence: number | null;
   ended: ClaimEnd | null;
   ended_at: Timestamp | null;
+  resourced: Defaulted<boolean>;
+  consumed: Defaulted<string[]>;
 }
 
 export interface ClaimMarkerTable {
@@ -265,11 +270,19 @@ export interface KeptAnswerTable {
   kept_until: Timestamp;
 }
 
-export interface Tables extends MirrorTables, HandoverTables, LinkTables, AnchorTables, AuthoringTables {
+export interface Tables
+  extends MirrorTables,
+    HandoverTables,
+    LinkTables,
+    AnchorTables,
+    AuthoringTables,
+    SyncTables,
+    TokenTables,
+    EventTables,
+    ResourceTables {
   replica: ReplicaTable;
   claim_waiter: ClaimWaiterTable;
   installation: InstallationTable;
-  github_write: GitHubWriteTable;
   repository: RepositoryTable;
   configuration: ConfigurationTable;
   inbox: InboxTable;

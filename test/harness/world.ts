@@ -81,6 +81,7 @@ export class World {
       defaultLeaseSeconds: 30,
       maxLeaseSeconds: 1800,
       sweepSeconds: 3600,
+      reconcileSeconds: 86_400,
       logLevel: "debug",
       prettyLogs: false,
       ...options.config,
@@ -139,6 +140,8 @@ export class World {
       `create or replace function db_now() returns timestamptz language sql volatile
        as $$ select clock_timestamp() + interval '${this.#offsetSeconds} seconds' $$`,
     );
+    // So much time has passed that nothing is remembered any more.
+    for (const app of this.#apps) app.deps.callers.forget();
     this.app.deps.wake.inbox();
     this.app.deps.wake.outbox();
     this.app.deps.wake.pulls();

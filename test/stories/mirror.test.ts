@@ -246,28 +246,6 @@ describe("an issue that is gone", () => {
     await expectNotReady(api, number);
   });
 
-  it("[28] transferred, is cancelled here and an item of its own there, without its attempts", async () => {
-    const target = await world.repository("acme/target");
-    for (const order of [
-      [0, 1],
-      [1, 0],
-    ] as const) {
-      const number = await openIssue("backlog");
-      await granted(api, number, "worker/a");
-      await world.settled();
-      stories.later();
-      world.github.hold();
-      const there = repo.as("alice").transfer(number, target);
-      world.github.release({ order });
-      await world.settled();
-      expect(await mirrored(number)).toMatchObject({ gone: "transferred" });
-      expect(await api.item(number)).toMatchObject({ state: "cancelled" });
-      const moved = api.with({ repo: "acme/target" });
-      await expectReady(moved, there);
-      expect((await moved.item(there)).attempts).toMatchObject({ grants: 0, markers: 0 });
-    }
-  });
-
   it("[28] transferred to where the App is not, is only cancelled", async () => {
     const target = world.github.repository("acme/unknown", { collaborators: { alice: "admin" } });
     const number = await openIssue("backlog");

@@ -11,9 +11,10 @@ import {
 } from "../../contract/queues.ts";
 import type { Deps } from "../../services/deps.ts";
 import { listInbox, listOutbox, retryInbox, retryOutbox } from "../../services/queue-entries.ts";
-import { fenceRefusals, type Routes, refusals } from "./route-schemas.ts";
+import { READ_CODES, refusing } from "./refusals.ts";
+import type { Routes } from "./route-schemas.ts";
 
-const conflicts = { ...refusals, 409: { ...fenceRefusals[409], description: "It was not given up" } };
+const conflicts = refusing(...READ_CODES, "conflict");
 
 export function queueRoutes(app: Routes, deps: Deps): void {
   app.get(
@@ -24,7 +25,7 @@ export function queueRoutes(app: Routes, deps: Deps): void {
         summary: "What GitHub could not be told, or is still to be told; newest first",
         tags: ["Operations"],
         querystring: QueueQuery,
-        response: { 200: OutboxAnswer, ...refusals },
+        response: { 200: OutboxAnswer, ...refusing(...READ_CODES) },
       },
     },
     async (request) => listOutbox(deps, request.caller, request.query),
@@ -52,7 +53,7 @@ export function queueRoutes(app: Routes, deps: Deps): void {
         summary: "Deliveries that were given up, or are still to be worked off; newest first",
         tags: ["Operations"],
         querystring: QueueQuery,
-        response: { 200: InboxAnswer, ...refusals },
+        response: { 200: InboxAnswer, ...refusing(...READ_CODES) },
       },
     },
     async (request) => listInbox(deps, request.caller, request.query),

@@ -12,19 +12,23 @@ import {
 } from "fastify-type-provider-zod";
 import type { Deps } from "../../services/deps.ts";
 import type { Setup } from "../../services/setup.ts";
-import { callerOf } from "./auth.ts";
+import { callerFinder } from "./auth.ts";
 import { authoringRoutes } from "./authoring-routes.ts";
 import { claimRoutes } from "./claim-routes.ts";
 import { answerError, answerNotFound } from "./errors.ts";
+import { eventRoutes } from "./event-routes.ts";
 import { finishingRoutes } from "./finishing-routes.ts";
 import { healthRoutes } from "./health-routes.ts";
 import { itemRoutes } from "./item-routes.ts";
 import { linkRoutes } from "./link-routes.ts";
+import { memoryListRoutes } from "./memory-list-routes.ts";
 import { memoryRoutes } from "./memory-routes.ts";
 import { queueRoutes } from "./queue-routes.ts";
 import { repoRoutes } from "./repo-routes.ts";
+import { resourceRoutes } from "./resource-routes.ts";
 import { setupRoutes } from "./setup-routes.ts";
 import type { SetupSessions } from "./setup-session.ts";
+import { tokenRoutes } from "./token-routes.ts";
 import { webhookRoute } from "./webhook-route.ts";
 
 export interface ServerOptions {
@@ -77,15 +81,19 @@ export async function createServer(deps: Deps, options: ServerOptions): Promise<
     logo: { type: "image/svg+xml", content: LOGO, href: "/docs" },
   });
 
+  const callerOf = callerFinder(deps, options.adminToken);
   await app.register(async (scope) => webhookRoute(scope, deps));
   await app.register(async (scope) => setupRoutes(scope, deps, options));
-  await app.register(async (scope) => healthRoutes(scope.withTypeProvider<ZodTypeProvider>(), deps, options));
+  await app.register(async (scope) =>
+    healthRoutes(scope.withTypeProvider<ZodTypeProvider>(), deps, callerOf),
+  );
   await app.register(async (scope) => {
     // Before anything of the request is read: a stranger learns nothing from our complaints.
     scope.addHook("onRequest", async (request) => {
-      request.caller = callerOf(request, options.adminToken);
+      request.caller = await callerOf(request);
     });
     const routes = scope.withTypeProvider<ZodTypeProvider>();
+    tokenRoutes(routes, deps);
     repoRoutes(routes, deps);
     itemRoutes(routes, deps);
     linkRoutes(routes, deps);
@@ -93,6 +101,9 @@ export async function createServer(deps: Deps, options: ServerOptions): Promise<
     claimRoutes(routes, deps);
     finishingRoutes(routes, deps);
     memoryRoutes(routes, deps);
+    eventRoutes(routes, deps);
+    memoryListRoutes(routes, deps);
+    resourceRoutes(routes, deps);
     queueRoutes(routes, deps);
   });
   app.get("/openapi.json", { schema: { hide: true } }, async () => app.swagger());
