@@ -75,10 +75,10 @@ describe("a turn to write", () => {
     expect(await take("b")).toBeGreaterThan(0);
     await end("b");
     expect(await take("b")).toBeGreaterThan(0);
-    await to(31);
+    await to(91);
     expect(await take("b")).toBe(0);
     // Whoever comes back late ends nobody else's.
-    await to(33);
+    await to(93);
     await end("a");
     expect(await take("c")).toBeGreaterThan(0);
   });
