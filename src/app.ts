@@ -10,6 +10,7 @@ import { startJobs } from "./edges/jobs/runner.ts";
 import { createWake } from "./edges/jobs/wake.ts";
 import { receiveThroughProbot, registerHandlers } from "./edges/webhooks/handlers.ts";
 import { GitHubConnection } from "./github/connection.ts";
+import { WorkflowTokens } from "./github/workflow-tokens.ts";
 import { ClaimLine } from "./services/claim-line.ts";
 import type { Deps } from "./services/deps.ts";
 import { EventFeed } from "./services/event-feed.ts";
@@ -79,6 +80,7 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
       line,
       names,
       callers,
+      workflows: new WorkflowTokens(config.oidc),
       watch,
       events,
       metrics,
@@ -134,7 +136,12 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
         log.warn({ reason: message }, "the listening connection broke; it reconnects"),
     });
     await listener.start();
-    const server = await createServer(deps, { adminToken, setup, setupSessions });
+    const server = await createServer(deps, {
+      adminToken,
+      requestsPerSecond: config.requestsPerSecond,
+      setup,
+      setupSessions,
+    });
     const address = await server
       .listen({ host: config.host, port: config.port })
       .catch(async (error: unknown) => {

@@ -32,6 +32,10 @@ export interface Config {
   readonly maxLeaseSeconds: number;
   readonly sweepSeconds: number;
   readonly reconcileSeconds: number;
+  /** How many requests a second one token may send to one process; 0: as many as it likes. */
+  readonly requestsPerSecond: number;
+  /** Whose OIDC tokens workflows bring, and for whom they must be made. */
+  readonly oidc: { readonly issuer: string; readonly audience: string };
   readonly logLevel: string;
   /** Logs are for people when they go to a terminal. */
   readonly prettyLogs: boolean;
@@ -147,6 +151,11 @@ export function parseConfig(
     maxLeaseSeconds,
     sweepSeconds: whole("LEASEHOLD_SWEEP_SECONDS", 300, 1, 86400),
     reconcileSeconds: whole("LEASEHOLD_RECONCILE_SECONDS", 900, 60, 86400),
+    requestsPerSecond: whole("LEASEHOLD_REQUESTS_PER_SECOND", 1000, 0, 1_000_000),
+    oidc: {
+      issuer: url("LEASEHOLD_OIDC_ISSUER", ["https:", "http:"]) ?? "https://token.actions.githubusercontent.com",
+      audience: text("LEASEHOLD_OIDC_AUDIENCE") ?? "leasehold",
+    },
     logLevel,
     prettyLogs: around.isTerminal,
   };

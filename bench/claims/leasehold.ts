@@ -31,6 +31,8 @@ export const startLeasehold = (databaseUrl: string): Promise<App> =>
       maxLeaseSeconds: 1800,
       sweepSeconds: 86_400,
       reconcileSeconds: 86_400,
+      requestsPerSecond: 0,
+      oidc: { issuer: "http://127.0.0.1:9", audience: "leasehold" },
       logLevel: "error",
       prettyLogs: false,
     },

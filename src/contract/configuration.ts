@@ -80,11 +80,11 @@ const traitName = matching(
   "a trait's name: small letters, digits, - _ . and /, beginning with a letter or digit",
 );
 
-/** Exact: a pattern would trust what nobody has thought of. */
+/** Whose token it is stands in the first two parts, which are exact: behind them a `*` trusts only what the same has. */
 const subject = matching(
-  /^[A-Za-z0-9][^\s*\p{Cc}]*:[^\s*\p{Cc}]+$/u,
+  /^[A-Za-z0-9][^\s*:\p{Cc}]*:[^\s*:\p{Cc}]+(?::[^\s\p{Cc}]+)?$/u,
   500,
-  "the whole `sub` of a token, such as repo:acme/widgets:ref:refs/heads/main; patterns with * are not taken",
+  "the `sub` of a token, such as repo:acme/widgets:ref:refs/heads/main; a * stands for anything, after the repository",
 );
 
 const mode = oneOf(RESOURCE_MODES);
@@ -191,7 +191,7 @@ export const Configuration = keys({
   )
     .prefault({})
     .describe(
-      "Which workflows may call the API with GitHub's own tokens: capabilities by the token's whole `sub`. `admin` is not to be had this way.",
+      "Which workflows may call the API with GitHub's own tokens: capabilities by the token's `sub`, in which, after the repository, a `*` stands for anything; of several that match, all. `admin` is not to be had this way.",
     ),
 });
 

@@ -15,6 +15,7 @@ import { itemRef } from "../domain/record-key.ts";
 import { commentSnapshot, issueSnapshot } from "../github/snapshots.ts";
 import { countMarker, raiseFence, wasGranted } from "../store/claims.ts";
 import type { Trx } from "../store/database.ts";
+import { markActive } from "../store/items.ts";
 import {
   type CommentSnapshot,
   lockIssue,
@@ -25,6 +26,7 @@ import {
 import { claimPromise, settlePromise } from "../store/outbox.ts";
 import { lockRecord } from "../store/records.ts";
 import type { Repository } from "../store/repositories.ts";
+import { isHoldersLogin } from "../store/tokens.ts";
 import type { Deps } from "./deps.ts";
 import { outcomePromise } from "./item-changes.ts";
 import { knownRepository } from "./known-repository.ts";
@@ -52,7 +54,11 @@ export async function applyComment(deps: Deps, seq: number, payload: Payload): P
     // Kept as deleted, so that its creation, should it be heard of later, does not bring it back.
     if (payload.action === "deleted") return markCommentDeleted(trx, repository.id, comment.id);
     // A marker edited into an old comment adds nothing; one that was counted stays counted.
-    if (payload.action === "created") await takeMarker(trx, deps, repository, comment);
+    if (payload.action !== "created") return;
+    await takeMarker(trx, deps, repository, comment);
+    // Who holds the item, or held it when its lease lapsed, is still at it (protocol 4, "Quarantine").
+    if (comment.authorLogin !== null && (await isHoldersLogin(trx, itemRef(repository.id, number), comment.authorLogin)))
+      await markActive(trx, repository.id, number);
   });
 }
 

@@ -57,7 +57,7 @@ export async function completeUnderFence(
       if (item.facts.state !== "complete") {
         await assertDiagrams(trx, at);
         if (resume) await writeResume(trx, at, holder, resume);
-        await completeItem(trx, at, provenBy(evidence, item), null, holder?.owner ?? caller.actor);
+        await completeItem(trx, at, provenBy(evidence, item), null, caller.actor);
       }
       return getItem({ ...deps, db: trx }, repository, number, caller);
     }),

@@ -3,6 +3,7 @@
 import type { Logger } from "pino";
 import type { LeaseBounds } from "../domain/lease.ts";
 import type { GitHubConnection } from "../github/connection.ts";
+import type { WorkflowTokens } from "../github/workflow-tokens.ts";
 import type { Database, Db } from "../store/database.ts";
 import type { ClaimLine } from "./claim-line.ts";
 import type { EventFeed } from "./event-feed.ts";
@@ -28,6 +29,7 @@ export interface Deps {
   readonly metrics: Metrics;
   readonly names: KnownNames;
   readonly callers: KnownCallers;
+  readonly workflows: WorkflowTokens;
   readonly watch: TokenWatch;
 }
 

@@ -35,9 +35,10 @@ interface Scene {
   readonly holder: Holder | null;
   readonly item: ItemView;
   readonly now: Date;
+  /** The API token: what is kept. */
   readonly actor: string;
-  /** The API token. */
-  readonly caller: string;
+  /** As the holder calls itself: what people are told. */
+  readonly name: string;
   readonly summary: string | null;
 }
 
@@ -62,7 +63,7 @@ const move =
     return fencedWrite(deps, caller, target, token, async (trx, holder) => {
       const found = await findItemView(trx, repository.id, number, repository.settings);
       if (!found?.item.facts.enrolled) throw noItem(repository, number);
-      const actor = holder?.owner ?? caller.actor;
+      const { actor } = caller;
       return work({
         trx,
         at,
@@ -70,7 +71,7 @@ const move =
         item: found.item,
         now: found.now,
         actor,
-        caller: caller.actor,
+        name: holder?.owner ?? actor,
         summary,
       });
     });
@@ -86,14 +87,14 @@ function assertLive({ item: { facts } }: Scene, what: string): void {
 /** Out of the ready set until `resume`; the claim ends. Held again, it says why anew. */
 export const hold: Move = move(async (scene) => {
   assertLive(scene, "cannot be put on hold");
-  const { trx, at, actor, summary, holder } = scene;
+  const { trx, at, actor, name, summary, holder } = scene;
   return changingRole(
     trx,
     at,
     { trigger: "hold", actor, summary, fence: holder?.fence ?? null },
     async () => {
       // First, so that its resources are seen to end for that.
-      await setHold(trx, at.repository.id, at.number, { by: actor, note: summary });
+      await setHold(trx, at.repository.id, at.number, { by: name, note: summary });
       await endLiveClaim(trx, at, "released");
     },
   );
@@ -117,7 +118,7 @@ export const cancel: Move = move(async (scene) => {
   if (item.facts.state === "complete") throw conflict(`#${number} is complete: there is nothing to cancel`);
   await cancelItem(trx, at, actor, null, summary);
   await settlePromise(trx, repository.id, `reopen:${number}`, "cancelled");
-  await say(trx, at, "cancelled", cancelledComment(number, actor, summary));
+  await say(trx, at, "cancelled", cancelledComment(number, scene.name, summary));
   await promise(trx, {
     repositoryId: repository.id,
     issueNumber: number,
@@ -134,7 +135,7 @@ export const reopen: Move = move(async (scene) => {
   if (item.facts.state === "parked") throw conflict(`#${number} is parked: a human unparks it, not reopen`);
   if (item.facts.state === null) return currentRole(trx, at);
   await reopenItem(trx, at, actor, null, summary);
-  await say(trx, at, "reopened", reopenedComment(actor, summary));
+  await say(trx, at, "reopened", reopenedComment(scene.name, summary));
   await promise(trx, {
     repositoryId: repository.id,
     issueNumber: number,
@@ -160,7 +161,7 @@ export const startBelow: Move = move(async (scene) => {
   const [first] = against;
   if (first && first.reason !== "resource_unavailable")
     throw conflict(`#${number} cannot be started: ${first.detail ?? first.reason}`);
-  const taken = await takeResourcesBelow(trx, at.repository.id, number, holder.fence, scene.caller);
+  const taken = await takeResourcesBelow(trx, at.repository.id, number, holder.fence, scene.actor);
   if (taken === null) throw conflict("the claim of this token has ended: claim the epic again");
   if ("contended" in taken) throw new ResourceUnavailable(taken.contended, taken.retryAfterMs);
   const trigger = { trigger: "start", actor, summary, fence: holder.fence };

@@ -29,7 +29,7 @@ export async function parkByHolder(
     );
   }
   const target = { repository, topic: BACKLOG, id: itemId(number) };
-  const item = await fencedWrite(deps, caller, target, token, async (trx, holder) => {
+  const item = await fencedWrite(deps, caller, target, token, async (trx) => {
     const before = await findItem(trx, repository.id, number);
     if (!before?.enrolled) throw noItem(repository, number);
     if (before.state === "complete" || before.state === "cancelled") {
@@ -37,7 +37,7 @@ export async function parkByHolder(
     }
     if (before.state === null) {
       await parkItem(trx, at, {
-        by: holder?.owner ?? caller.actor,
+        by: caller.actor,
         reason: request.reason,
         rulingOwner,
         question,

@@ -59,7 +59,7 @@ export async function searchRecords(
     select r.ctid from (
       select r.ctid, r.* from record r where r.repository_id = ${at.repositoryId} and r.topic <> 'backlog' and ${isThere}
       order by r.updated_at desc limit ${MOST_RANKED}) as r
-    where r.search @@ ${here} and numnode(${asked}) > 0`;
+    where r.search @@ ${here} and numnode(${asked}) > 0 and ${reachesRecord(scope)}`;
   // By their places in the table: these hold for the whole statement, and looking up keys would cost more than ranking.
   const { rows } = await sql<Found>`
     with matching as materialized (${sample(sql`r.search @@ ${here}`)}),

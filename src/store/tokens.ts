@@ -1,6 +1,7 @@
 /** API tokens (protocol 10): of each only its SHA-256 is here. */
 
 import { type RawBuilder, sql } from "kysely";
+import type { RecordRef } from "../domain/record-key.ts";
 import type { Scope } from "../domain/scope.ts";
 import { callFunction } from "./call.ts";
 import { dbNow } from "./clock.ts";
@@ -68,6 +69,18 @@ export async function endedTokens(db: Db, ids: readonly string[]): Promise<{ end
   const [row] = rows;
   if (!row) throw new Error("PostgreSQL did not say which tokens ended");
   return row;
+}
+
+/**
+ * Whether the login is bound to the API token under which the record is claimed, or was when its lease lapsed. A token
+ * that was revoked or has expired counts too: its bearer may still be at work.
+ */
+export async function isHoldersLogin(db: Db, ref: RecordRef, login: string): Promise<boolean> {
+  const { rows } = await sql`
+    select 1 from claim c join api_token t on c.actor = 'token/' || t.id
+    where c.repository_id = ${ref.repositoryId} and c.topic = ${ref.topic} and c.id = ${ref.id} and c.live
+      and lower(t.github_login) = lower(${login})`.execute(db);
+  return rows.length > 0;
 }
 
 /** A token as it is shown: without its secret, which nobody has but its bearer. */

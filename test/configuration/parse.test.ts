@@ -107,7 +107,7 @@ describe("what is refused says where, and what to do", () => {
     [
       "a pattern to trust",
       "oidc: {'repo:a/*:x': [read]}",
-      [/oidc\.repo:a\/\*:x: .*patterns with \* are not taken$/],
+      [/oidc\.repo:a\/\*:x: .*a \* stands for anything, after the repository$/],
     ],
     [
       "admin for a workflow",

@@ -7,6 +7,7 @@ import { createServer, type Server } from "../../src/edges/http/server.ts";
 import { SetupSessions } from "../../src/edges/http/setup-session.ts";
 import { receiveThroughProbot, registerHandlers } from "../../src/edges/webhooks/handlers.ts";
 import { GitHubConnection } from "../../src/github/connection.ts";
+import { WorkflowTokens } from "../../src/github/workflow-tokens.ts";
 import { backfill } from "../../src/services/backfill.ts";
 import { checkItems } from "../../src/services/check-items.ts";
 import { ClaimLine } from "../../src/services/claim-line.ts";
@@ -84,6 +85,7 @@ export class HandProgram {
       events: new EventFeed(database.db, log),
       names: new KnownNames(),
       callers: new KnownCallers(),
+      workflows: new WorkflowTokens({ issuer: "http://127.0.0.1:9", audience: "leasehold" }),
       watch: new TokenWatch(database.db, log),
     };
     connection.onConnect((probot) => registerHandlers(probot, deps));
@@ -91,7 +93,7 @@ export class HandProgram {
     connection.connect({ appId, privateKey, webhookSecrets: [webhookSecret] });
     const setup = new Setup({ github: connection, log, envFile: join(tmpdir(), `${replica}.env`) });
     const setupSessions = new SetupSessions();
-    const server = await createServer(deps, { adminToken: ADMIN_TOKEN, setup, setupSessions });
+    const server = await createServer(deps, { adminToken: ADMIN_TOKEN, requestsPerSecond: 0, setup, setupSessions });
     return new HandProgram({ deps, logged, database, github, server });
   }
 

@@ -44,6 +44,8 @@ async function main(): Promise<void> {
       maxLeaseSeconds: 1800,
       sweepSeconds: 5,
       reconcileSeconds: 60,
+      requestsPerSecond: 0,
+      oidc: { issuer: "http://127.0.0.1:9", audience: "leasehold" },
       logLevel: "warn",
       prettyLogs: false,
     },

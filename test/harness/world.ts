@@ -82,6 +82,8 @@ export class World {
       maxLeaseSeconds: 1800,
       sweepSeconds: 3600,
       reconcileSeconds: 86_400,
+      requestsPerSecond: 0,
+      oidc: { issuer: "http://127.0.0.1:9", audience: "leasehold" },
       logLevel: "debug",
       prettyLogs: false,
       ...options.config,

@@ -3,8 +3,10 @@
 import type { Command } from "./command.ts";
 import { health } from "./health.ts";
 import { QUEUE_COMMANDS } from "./queues.ts";
+import { TOKEN_COMMANDS } from "./tokens.ts";
 
 export const COMMANDS: Readonly<Record<string, Command>> = {
   health,
   ...QUEUE_COMMANDS,
+  ...TOKEN_COMMANDS,
 };

@@ -21,6 +21,7 @@ import { measureRequests, metricsRoutes } from "./metrics-routes.ts";
 import { describeApi } from "./openapi.ts";
 import { queueRoutes } from "./queue-routes.ts";
 import { repoRoutes } from "./repo-routes.ts";
+import { RequestLimiter } from "./request-limiter.ts";
 import { resourceRoutes } from "./resource-routes.ts";
 import type { Routes } from "./route-schemas.ts";
 import { setupRoutes } from "./setup-routes.ts";
@@ -30,6 +31,8 @@ import { webhookRoute } from "./webhook-route.ts";
 
 export interface ServerOptions {
   readonly adminToken: string;
+  /** Of one token, to this process; 0: no limit. */
+  readonly requestsPerSecond: number;
   readonly setup: Setup;
   readonly setupSessions: SetupSessions;
 }
@@ -66,6 +69,7 @@ export async function createServer(deps: Deps, options: ServerOptions): Promise<
     logo: { type: "image/svg+xml", content: LOGO, href: "/docs" },
   });
 
+  const limiter = options.requestsPerSecond === 0 ? null : new RequestLimiter(options.requestsPerSecond);
   const callerOf = callerFinder(deps, options.adminToken);
   await app.register(async (scope) => webhookRoute(scope, deps));
   await app.register(async (scope) => setupRoutes(scope, deps, options));
@@ -77,6 +81,7 @@ export async function createServer(deps: Deps, options: ServerOptions): Promise<
     scope.addHook("onRoute", assertGuarded);
     scope.addHook("onRequest", async (request) => {
       request.caller = await callerOf(request);
+      await limiter?.assertUnder(request.caller);
       assertMayCall(request);
     });
     // Before the body is judged: who may not see the item learns nothing from our complaints either.

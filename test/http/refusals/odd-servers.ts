@@ -23,6 +23,7 @@ async function serve(world: World, change: Partial<Deps>, close: () => Promise<v
     adminToken: ADMIN_TOKEN,
     setup,
     setupSessions: new SetupSessions(),
+    requestsPerSecond: 0,
   });
   const address = await app.listen({ port: 0, host: "127.0.0.1" });
   return {
