@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import type { Logger } from "pino";
 import type { Config } from "./config.ts";
+import { GITHUB_PACE, writePace } from "./domain/write-pace.ts";
 import { createServer, type Server } from "./edges/http/server.ts";
 import { SetupSessions } from "./edges/http/setup-session.ts";
 import { startJobs } from "./edges/jobs/runner.ts";
@@ -12,10 +13,12 @@ import { GitHubConnection } from "./github/connection.ts";
 import { ClaimLine } from "./services/claim-line.ts";
 import type { Deps } from "./services/deps.ts";
 import { EventFeed } from "./services/event-feed.ts";
+import { KeyWatch } from "./services/key-watch.ts";
 import { KnownCallers } from "./services/known-callers.ts";
 import { KnownNames } from "./services/known-names.ts";
 import { Metrics } from "./services/metrics.ts";
 import { Setup } from "./services/setup.ts";
+import { supervisor } from "./services/supervise-requests.ts";
 import { TokenWatch } from "./services/token-watch.ts";
 import { openDatabase } from "./store/database.ts";
 import { Listener } from "./store/listener.ts";
@@ -67,9 +70,9 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
     const metrics = new Metrics();
     const line = new ClaimLine(database.db, replica, log, metrics);
     const names = new KnownNames();
-    const events = new EventFeed(database.db, log);
     const callers = new KnownCallers();
     const watch = new TokenWatch(database.db, log);
+    const events = new EventFeed(database.db, log);
     const ended = new AbortController();
     const deps: Deps = {
       database,
@@ -92,17 +95,21 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
       version,
       wake: createWake(database.db, log, ended.signal),
     };
+    const keyWatch = new KeyWatch(deps, config.readPrivateKeys ?? (() => []));
     deps.github.onConnect((probot) => registerHandlers(probot, deps));
+    deps.github.superviseWith(
+      supervisor(deps, config.writePace ?? writePace(GITHUB_PACE), (message) => keyWatch.refused(message)),
+    );
     if (config.app) deps.github.connect(config.app);
 
     const setup = new Setup({ github: deps.github, log, envFile: config.envFile });
     const setupSessions = new SetupSessions();
     await line.start();
-    await events.start();
     watch.start();
+    await events.start();
     const listener = new Listener({
       url: databaseUrl,
-      channels: ["claim_line", "repository_changed", "item_check", "api_token", "event"],
+      channels: ["claim_line", "repository_changed", "item_check", "event", "api_token"],
       onNotify: (channel, name) => {
         if (channel === "claim_line") line.call(name);
         else if (channel === "event") void events.look();
@@ -140,8 +147,10 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
       });
     const jobs = await startJobs(deps, {
       sweepSeconds: config.sweepSeconds,
+      reconcileSeconds: config.reconcileSeconds,
       tickMs: TICK_MS,
       receive: receiveThroughProbot(deps),
+      keyWatch,
     });
     return {
       deps,

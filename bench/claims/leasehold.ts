@@ -11,7 +11,7 @@ import { PROGRAMS, type ProgramName, program } from "./programs.ts";
 import { serviceClient } from "./service-client.ts";
 import { clearClaims } from "./stage.ts";
 
-const TOKEN = "the-bench-measures-claims-with-this";
+export const TOKEN = "the-bench-measures-claims-with-this";
 const CALLERS = [1, 16, 50];
 
 /** Without a GitHub App: markers are promised as ever, and nobody posts them. */
@@ -30,6 +30,7 @@ export const startLeasehold = (databaseUrl: string): Promise<App> =>
       defaultLeaseSeconds: 30,
       maxLeaseSeconds: 1800,
       sweepSeconds: 86_400,
+      reconcileSeconds: 86_400,
       logLevel: "error",
       prettyLogs: false,
     },

@@ -77,8 +77,11 @@ export const RecordAnswer = z
     createdAt: time,
     updatedAt: time,
     expiresAt: time.nullable(),
-    stale: z.boolean().nullable(),
-    staleLinks: z.array(z.string()),
+    stale: z.boolean().nullable().meta({ description: "Null: what it is anchored to was not read yet" }),
+    staleLinks: z.array(z.string()).meta({ description: "The anchors that changed" }),
+    unknownRelations: z
+      .array(z.string())
+      .meta({ description: "Relations of its links that mean nothing here; they are kept" }),
   })
   .meta({ id: "Record" });
 export type RecordAnswer = z.infer<typeof RecordAnswer>;

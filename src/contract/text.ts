@@ -29,3 +29,13 @@ export const wholeNumber = (least: number, most: number) => z.preprocess(digits,
 
 /** How many rows a listing answers. */
 export const pageLimit = (standard: number) => z.preprocess(digits, between(1, 100).default(standard));
+
+const integer = (value: unknown): unknown =>
+  typeof value === "string" && /^-?\d{1,300}$/.test(value) ? Number(value) : value;
+
+/** A whole number in a query that is brought within its bounds rather than refused. */
+export const clamped = (least: number, most: number, standard: number) =>
+  z
+    .preprocess(integer, z.number({ error: "a whole number" }).default(standard))
+    .transform((value) => Math.min(Math.max(value, least), most))
+    .meta({ type: "integer", description: `Brought within ${least} and ${most}`, default: standard });

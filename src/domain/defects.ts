@@ -75,6 +75,10 @@ const RELATIONS: readonly string[] = [
   "claims",
 ];
 
+/** Those of a record's relations that mean nothing here: they are kept, and reported (protocol 2). */
+export const unknownRelations = (relations: readonly string[]): string[] =>
+  [...new Set(relations)].filter((relation) => !RELATIONS.includes(relation));
+
 /** The defects that follow from an item's facts. */
 export function defectsOf(facts: DefectFacts): Defect[] {
   const { item } = facts;
@@ -105,14 +109,12 @@ export function defectsOf(facts: DefectFacts): Defect[] {
     }
   }
   found.push(...staleAnchor(item, facts));
-  for (const relation of facts.relations) {
-    if (!RELATIONS.includes(relation)) {
-      report(
-        "unknown_relation",
-        relation,
-        `the relation ${relation} is not known; it is kept, and means nothing`,
-      );
-    }
+  for (const relation of unknownRelations(facts.relations)) {
+    report(
+      "unknown_relation",
+      relation,
+      `the relation ${relation} is not known; it is kept, and means nothing`,
+    );
   }
   for (const { code, value, detail } of groupingDefects(item, facts.shape)) report(code, value, detail);
   if (facts.reading === "claimed_but_unmarked") {

@@ -8,6 +8,7 @@ import type { RepositorySettings } from "./settings.ts";
 import { hasLabel, prioritiesOfLabels, sameLabel } from "./tags.ts";
 
 export interface IssueEvent {
+  /** GitHub's, and `converted`: closed because it became a discussion, of which only the event list tells. */
   readonly action: string;
   /** The label of `labeled` and `unlabeled`; null when GitHub leaves it out (a deleted label). */
   readonly label: string | null;
@@ -47,14 +48,17 @@ export interface ReadsNeeded {
   readonly gate: boolean;
 }
 
-const wanted = (issue: KnownIssue, settings: RepositorySettings): boolean =>
+/** Whether an issue with these labels is to be an item. */
+export const isWanted = (issue: KnownIssue, settings: RepositorySettings): boolean =>
   settings.enrollAll || hasLabel(issue.labels, settings.labels.backlog);
 
+const DEPARTURES: readonly string[] = ["deleted", "transferred", "converted"];
+
 /** The issue is no longer there: nothing begins on it, and nothing can be written to it. */
-const isGone = (event: IssueEvent): boolean => event.action === "deleted" || event.action === "transferred";
+export const isGone = (event: IssueEvent): boolean => DEPARTURES.includes(event.action);
 
 const wantsItem = (event: IssueEvent, issue: KnownIssue, settings: RepositorySettings): boolean =>
-  issue.open && !isGone(event) && wanted(issue, settings);
+  issue.open && !isGone(event) && isWanted(issue, settings);
 
 const isLabelEvent = (event: IssueEvent, action: "labeled" | "unlabeled", name: string): boolean =>
   event.action === action && event.label !== null && sameLabel(event.label, name);
@@ -101,7 +105,7 @@ function isGateMissing(
     !item.admitted &&
     issue.open &&
     (!isOver || event.action === "reopened") &&
-    wanted(issue, settings) &&
+    isWanted(issue, settings) &&
     !isGone(event) &&
     !hasLabel(issue.labels, settings.labels.gate)
   );
@@ -121,6 +125,7 @@ export interface IssueFacts {
   readonly closedByWrongMerge: boolean;
 }
 
+/** `at`: GitHub's time of the act, where it is not that of the event. */
 export type Transition =
   | { readonly kind: "enrol"; readonly admitted: boolean; readonly by: string | null }
   | { readonly kind: "enrolled"; readonly enrolled: boolean }
@@ -130,9 +135,11 @@ export type Transition =
   | { readonly kind: "agent_removed_label"; readonly label: string; readonly by: string }
   | { readonly kind: "park"; readonly by: string }
   | { readonly kind: "unpark"; readonly by: string }
-  | { readonly kind: "complete"; readonly by: string }
-  | { readonly kind: "cancel"; readonly by: string }
-  | { readonly kind: "reopen"; readonly by: string }
+  | { readonly kind: "complete"; readonly by: string; readonly at?: Date }
+  | { readonly kind: "cancel"; readonly by: string; readonly at?: Date }
+  | { readonly kind: "reopen"; readonly by: string; readonly at?: Date }
+  /** Nothing changes, but what came before the reopening decides nothing any more. */
+  | { readonly kind: "still_open"; readonly at: Date }
   | { readonly kind: "priorities"; readonly values: readonly string[] };
 
 /** The plan for one event. Doing it twice, or late, changes nothing more. */
@@ -157,7 +164,7 @@ function enrol({ issue, settings, author }: IssueFacts): Transition[] {
 
 function enrolment(item: KnownItem, { issue, settings }: IssueFacts): Transition[] {
   const plan: Transition[] = [];
-  const enrolled = wanted(issue, settings);
+  const enrolled = isWanted(issue, settings);
   if (enrolled !== item.enrolled) plan.push({ kind: "enrolled", enrolled });
   const asked = prioritiesOfLabels(issue.labels);
   const values = asked.length > 0 ? asked : [settings.defaults.priority];
@@ -171,7 +178,7 @@ function admission(item: KnownItem, facts: IssueFacts): Transition[] {
   const late = event.at < item.admissionAt;
   const shows = hasLabel(issue.labels, gate);
   // An issue that is no item keeps what people do to its labels.
-  const isKept = wanted(issue, settings) && !isGone(event);
+  const isKept = isWanted(issue, settings) && !isGone(event);
   const restore: Transition[] = isKept && !shows ? [{ kind: "add_label", label: gate }] : [];
 
   if (isLabelEvent(event, "labeled", gate)) {

@@ -20,6 +20,12 @@ const ADVICE: Record<FenceRefusal, string> = {
   foreign_region: "the claim is held in another region; write there",
 };
 
+/** What a refused writer is told. It is counted. */
+export function refusedByFence({ metrics }: Deps, code: FenceRefusal): Problem {
+  metrics.fenceRefused(code);
+  return new Problem(code, ADVICE[code]);
+}
+
 /** Under whose token a write passed. */
 export interface Holder {
   readonly owner: string;
@@ -65,6 +71,5 @@ export async function passFence(
       return { owner: epic.owner, fence: epic.mark };
   }
   if (verdict.accepted) return null;
-  deps.metrics.fenceRefused(verdict.code);
-  throw new Problem(verdict.code, ADVICE[verdict.code]);
+  throw refusedByFence(deps, verdict.code);
 }

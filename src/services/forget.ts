@@ -3,11 +3,25 @@
 import type { ForgetAnswer } from "../contract/memory.ts";
 import { Problem } from "../contract/problem.ts";
 import { BACKLOG, recordKey } from "../domain/record-key.ts";
+import { inTransaction } from "../store/database.ts";
+import { removeExpired } from "../store/memory-lists.ts";
 import { deleteRecord, findRecord, lapseRecord } from "../store/records.ts";
 import type { Caller } from "./caller.ts";
 import { type ClaimTarget, refOf } from "./claim.ts";
 import type { Deps } from "./deps.ts";
 import { fencedWrite } from "./fenced-write.ts";
+
+/** Removed in one transaction: few, so that nobody waits long for what removing their links locks. */
+const BATCH = 200;
+
+/** Removes what has expired, for nobody can read it any more. Answers how many records. */
+export async function forgetExpired(deps: Deps): Promise<number> {
+  for (let removed = 0; ; ) {
+    const batch = await inTransaction(deps.db, (trx) => removeExpired(trx, BATCH));
+    removed += batch;
+    if (batch < BATCH) return removed;
+  }
+}
 
 export async function forget(
   deps: Deps,

@@ -7,10 +7,12 @@ import { parseMarker } from "../domain/marker.ts";
 import { BACKLOG, itemId } from "../domain/record-key.ts";
 import type { Client } from "../github/connection.ts";
 import { failureOf, isAbsent } from "../github/failure.ts";
-import { readComment, readPull } from "../github/reads.ts";
+import { readPull } from "../github/pull-reads.ts";
+import { readComment } from "../github/reads.ts";
 import { findRecord } from "../store/records.ts";
 import type { Deps } from "./deps.ts";
 import type { ItemAt } from "./item-changes.ts";
+import { clientOf } from "./supervise-requests.ts";
 
 type Shown = Pick<CompleteRequest, "pullRequest" | "durable">;
 
@@ -64,7 +66,7 @@ async function asking<T>(
     );
   }
   try {
-    return await question(await deps.github.client(repository.installationId));
+    return await question(await clientOf(deps, repository.installationId));
   } catch (error) {
     if (isAbsent(error)) return null;
     const { message, retryAfterSeconds } = failureOf(error);

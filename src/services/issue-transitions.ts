@@ -10,6 +10,7 @@ import {
   closeIncidents,
   findItem,
   insertItem,
+  noteStillOpen,
   openIncident,
   setAdmission,
   setEnrolled,
@@ -110,11 +111,13 @@ async function carryOutOne(
     case "unpark":
       return unparkItem(trx, at, transition.by, eventAt);
     case "complete":
-      return completeItem(trx, at, merge ?? { human: transition.by }, eventAt);
+      return completeItem(trx, at, merge ?? { human: transition.by }, transition.at ?? eventAt);
     case "cancel":
-      return cancelItem(trx, at, transition.by, eventAt);
+      return cancelItem(trx, at, transition.by, transition.at ?? eventAt);
     case "reopen":
-      return reopenItem(trx, at, transition.by, eventAt);
+      return reopenItem(trx, at, transition.by, transition.at ?? eventAt);
+    case "still_open":
+      return noteStillOpen(trx, repository.id, number, transition.at);
     case "priorities": {
       const ref = itemRef(repository.id, number);
       const record = await findRecord(trx, ref);

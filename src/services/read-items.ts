@@ -7,6 +7,7 @@ import { roleOf } from "../domain/item-state.ts";
 import { roleFacts } from "../domain/why-not.ts";
 import { findItemView, listItemViews } from "../store/item-facts.ts";
 import type { Repository } from "../store/repositories.ts";
+import type { Caller } from "./caller.ts";
 import { cursorOf, readCursor } from "./cursor.ts";
 import type { Deps } from "./deps.ts";
 import { itemBody } from "./item-body.ts";
@@ -28,11 +29,13 @@ export const noItem = (repository: Repository, number: number): Problem =>
 /** Where few of many may match, few large reads beat many small ones. */
 const SIFTED_PAGE = 500;
 
-/** Items by number. Role and epic are derived, so pages are read until one is full. */
+/** Items by number. Role and epic are derived, so pages are read until one is full. `roots`: only what is part of none. */
 export async function listItems(
   deps: Deps,
+  caller: Caller,
   repository: Repository,
   query: ItemsQuery,
+  { roots }: { roots: boolean } = { roots: false },
 ): Promise<{ items: ItemBody[]; nextCursor: string | null }> {
   const items: ItemBody[] = [];
   const isSifted = query.role !== undefined || query.epic !== undefined;
@@ -45,6 +48,8 @@ export async function listItems(
       state: query.state,
       tag: query.tag,
       text: query.q,
+      scope: caller.scope,
+      rootsAmong: roots ? caller : undefined,
     });
     for (const item of page.items) {
       const { facts } = item;

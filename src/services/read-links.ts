@@ -3,7 +3,7 @@
 import { z } from "zod";
 import type { ItemBody } from "../contract/items.ts";
 import type { LinksQuery } from "../contract/links.ts";
-import { itemTarget } from "../domain/record-key.ts";
+import { itemTarget, type LinkTarget } from "../domain/record-key.ts";
 import { findBlocker, findItemView } from "../store/item-facts.ts";
 import { findItem } from "../store/items.ts";
 import {
@@ -27,7 +27,8 @@ const ThenIncomingCursor = z.tuple([z.literal("in"), ...IncomingCursor.def.items
 
 /** The item's direct parts, also those of other repositories. */
 export async function childrenOf(deps: Deps, at: ItemAt, query: LinksQuery) {
-  const page = await incomingPage(deps, at, "partOf", query);
+  await assertItem(deps, at);
+  const page = await incomingPage(deps, targetOf(at), "partOf", query);
   const children: ItemBody[] = [];
   for (const row of page.rows) {
     const repository = await findRepositoryById(deps.db, row.repositoryId);
@@ -46,7 +47,19 @@ export async function breadcrumbsOf(deps: Deps, at: ItemAt) {
 }
 
 export async function backlinksOf(deps: Deps, at: ItemAt, query: LinksQuery) {
-  const page = await incomingPage(deps, at, "any", query);
+  await assertItem(deps, at);
+  return backlinksTo(deps, targetOf(at), query);
+}
+
+/** Who links to a record. It need not be there: what points at nothing is worth knowing. */
+export const backlinksOfRecord = (
+  deps: Deps,
+  { repository, topic, id }: { repository: Repository; topic: string; id: string },
+  query: LinksQuery,
+) => backlinksTo(deps, { repositoryId: repository.id, target: `mem/${topic}/${id}` }, query);
+
+async function backlinksTo(deps: Deps, to: LinkTarget, query: LinksQuery) {
+  const page = await incomingPage(deps, to, "any", query);
   const backlinks = page.rows.map((row) => ({
     relation: row.relation,
     ...endBody(row),
@@ -74,7 +87,7 @@ export async function dependenciesOf(deps: Deps, at: ItemAt, { cursor, limit }: 
   }
   const after = isPast ? (key.slice(1) as unknown as IncomingKey) : null;
   const room = limit - blockers.length;
-  const incoming = await incomingLinks(deps.db, place, "blockedBy", after, room + 1);
+  const incoming = await incomingLinks(deps.db, targetOf(at), "blockedBy", after, room + 1);
   const shown = incoming.slice(0, room);
   const dependents = await Promise.all(shown.map((row) => blocksBody(deps, at, row)));
   // Where the page was full of blockers, the next begins with the first dependent.
@@ -96,7 +109,7 @@ async function blockedByBody(deps: Deps, home: Repository, row: LinkRow) {
 
 /** What it means for the dependent: the item itself is the blocker. */
 async function blocksBody(deps: Deps, { repository, number }: ItemAt, row: LinkRow) {
-  const self = { repositoryId: repository.id, target: itemTarget(number) };
+  const self = targetOf({ repository, number });
   return dependencyBody("blocks", row, await findBlocker(deps.db, row.repositoryId, self));
 }
 
@@ -119,17 +132,21 @@ const endBody = ({ fullName, target, number, title, url, state }: LinkRow) => ({
 
 async function incomingPage(
   deps: Deps,
-  at: ItemAt,
+  to: LinkTarget,
   which: "any" | "partOf",
   { cursor, limit }: LinksQuery,
 ): Promise<{ rows: LinkRow[]; nextCursor: string | null }> {
-  await assertItem(deps, at);
   const after = readKeyCursor(cursor, IncomingCursor);
-  const found = await incomingLinks(deps.db, placeOf(at), which, after, limit + 1);
+  const found = await incomingLinks(deps.db, to, which, after, limit + 1);
   const rows = found.slice(0, limit);
   const last = rows.at(-1);
   return { rows, nextCursor: found.length > limit && last ? keyCursor(incomingKey(last)) : null };
 }
+
+const targetOf = ({ repository, number }: ItemAt): LinkTarget => ({
+  repositoryId: repository.id,
+  target: itemTarget(number),
+});
 
 const placeOf = ({ repository, number }: ItemAt) => ({ repositoryId: repository.id, number });
 

@@ -6,7 +6,7 @@ import type { ItemPage } from "../store/item-facts.ts";
 import { partsOf } from "../store/item-facts.ts";
 import type { Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
-import { defectBody, itemBody, reasonBody } from "./item-body.ts";
+import { defectBody, itemBodies, reasonBody } from "./item-body.ts";
 
 const total = (rows: readonly unknown[]): number => Math.min(rows.length, MOST_COUNTED);
 
@@ -36,7 +36,7 @@ export async function readyAnswer(
   return {
     verdict: set.verdict,
     pending: Math.min(set.pending, MOST_COUNTED),
-    ready: await Promise.all(shown.map((item) => itemBody(deps.db, repository, item, asker))),
+    ready: await itemBodies(deps.db, repository, shown, asker),
     overlapping: set.overlapping
       .slice(0, limit)
       .map((item) => ({ number: item.number, with: [...item.with] })),

@@ -2,13 +2,14 @@
 
 import type { RecallAnswer, RecordAnswer } from "../contract/memory.ts";
 import { anchoringOf, isAnchor, staleness } from "../domain/anchors.ts";
-import { recordKey } from "../domain/record-key.ts";
+import { unknownRelations } from "../domain/defects.ts";
+import { type RepositoryName, recordKey } from "../domain/record-key.ts";
 import { findAnchors } from "../store/anchors.ts";
 import type { Db } from "../store/database.ts";
 import { findRecord, type MemoryRecord } from "../store/records.ts";
 import { type ClaimTarget, refOf } from "./claim.ts";
 import type { Deps } from "./deps.ts";
-import { printAnchors, printLinks } from "./record-links.ts";
+import { type LinkPrinter, linkPrinter, printAnchors } from "./record-links.ts";
 
 export async function recall(deps: Deps, target: ClaimTarget): Promise<RecallAnswer> {
   const record = await findRecord(deps.db, refOf(target));
@@ -20,8 +21,22 @@ export async function recordAnswer(db: Db, target: ClaimTarget, record: MemoryRe
   const anchors = record.links.some(isAnchor) ? await findAnchors(db, refOf(target)) : [];
   const anchoring = anchoringOf(record.links, anchors);
   return {
+    ...(await recordBody(target.repository, record, linkPrinter(db, target.repository))),
+    // Null: not read yet. A record without anchors cannot be stale.
+    stale: staleness(anchoring),
+    staleLinks: await printAnchors(db, target.repository, anchoring.drifted),
+  };
+}
+
+/** All of a record but whether it is stale. */
+export async function recordBody(
+  repository: RepositoryName,
+  record: MemoryRecord,
+  print: LinkPrinter,
+): Promise<Omit<RecordAnswer, "stale" | "staleLinks">> {
+  return {
     exists: true,
-    key: recordKey(target.repository, target.topic, target.id),
+    key: recordKey(repository, record.topic, record.id),
     topic: record.topic,
     id: record.id,
     kind: record.kind as RecordAnswer["kind"],
@@ -30,12 +45,10 @@ export async function recordAnswer(db: Db, target: ClaimTarget, record: MemoryRe
     author: record.author,
     provenance: record.provenance,
     tags: [...record.tags],
-    links: await printLinks(db, target.repository, record.links),
+    links: await print(record.links),
     createdAt: record.createdAt.toISOString(),
     updatedAt: record.updatedAt.toISOString(),
     expiresAt: record.expiresAt?.toISOString() ?? null,
-    // Null: not read yet. A record without anchors cannot be stale.
-    stale: staleness(anchoring),
-    staleLinks: await printAnchors(db, target.repository, anchoring.drifted),
+    unknownRelations: unknownRelations(record.links.map(({ relation }) => relation)),
   };
 }

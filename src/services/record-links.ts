@@ -40,20 +40,35 @@ export async function printTarget(db: Db, { repositoryId, target }: LinkTarget):
 }
 
 /** Prints links as `{relation: [key]}`, under the present names of their repositories. */
-export async function printLinks(db: Db, home: Repository, links: readonly RecordLink[]) {
-  const names = new Map<number, RepositoryName>([[home.id, home]]);
-  // A map: a relation may be called `constructor`.
-  const printed = new Map<string, string[]>();
-  for (const link of links) {
-    const known = names.get(link.repositoryId) ?? (await findRepositoryById(db, link.repositoryId));
-    if (known) names.set(link.repositoryId, known);
-    const key = known ? `repo/${known.owner}/${known.name}/${link.target}` : link.target;
-    const keys = printed.get(link.relation);
-    if (keys) keys.push(key);
-    else printed.set(link.relation, [key]);
-  }
-  return Object.fromEntries(printed);
+export type LinkPrinter = (links: readonly RecordLink[]) => Promise<Record<string, string[]>>;
+
+/** Prints the links of several records, and asks for the name of each repository once. */
+export function linkPrinter(db: Db, home: Repository): LinkPrinter {
+  const names = new Map<number, RepositoryName | null>([[home.id, home]]);
+  const nameOf = async (id: number): Promise<RepositoryName | null> => {
+    const known = names.get(id);
+    if (known !== undefined) return known;
+    const found = await findRepositoryById(db, id);
+    names.set(id, found);
+    return found;
+  };
+  return async (links) => {
+    // A map: a relation may be called `constructor`.
+    const printed = new Map<string, string[]>();
+    for (const link of links) {
+      const known = await nameOf(link.repositoryId);
+      const key = known ? `repo/${known.owner}/${known.name}/${link.target}` : link.target;
+      const keys = printed.get(link.relation);
+      if (keys) keys.push(key);
+      else printed.set(link.relation, [key]);
+    }
+    return Object.fromEntries(printed);
+  };
 }
+
+/** Prints the links of one record. */
+export const printLinks = (db: Db, home: Repository, links: readonly RecordLink[]) =>
+  linkPrinter(db, home)(links);
 
 /** Prints the keys of files. */
 export async function printAnchors(

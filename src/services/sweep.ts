@@ -15,6 +15,7 @@ import { retryPromisedLabels } from "../store/outbox.ts";
 import { lockRecord } from "../store/records.ts";
 import { findRepositoryById, type Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
+import { forgetExpired } from "./forget.ts";
 import { parkItem } from "./item-changes.ts";
 
 const BATCH = 200;
@@ -44,6 +45,7 @@ export async function sweep(deps: Deps): Promise<number> {
   }
   await clearDeadLines(deps.db);
   await pruneAnswers(deps.db);
+  await forgetExpired(deps);
   await askOverdueChecks(deps.db, SETTLE_SECONDS);
   deps.wake.checks();
   const retried = await retryPromisedLabels(deps.db);

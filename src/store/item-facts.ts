@@ -3,6 +3,8 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Blocker } from "../domain/blockers.ts";
 import { itemOfTarget } from "../domain/record-key.ts";
+import type { Scope } from "../domain/scope.ts";
+import { preparedRows } from "./call.ts";
 import type { Db } from "./database.ts";
 import {
   type BlockerRow,
@@ -12,6 +14,7 @@ import {
   toBlocker,
   toView,
 } from "./item-view.ts";
+import { reaches } from "./reach.ts";
 
 /** What a `blockedBy` edge to this target would hang on. */
 export async function findBlocker(
@@ -19,7 +22,9 @@ export async function findBlocker(
   home: number,
   edge: { repositoryId: number; target: string },
 ): Promise<Blocker> {
-  const { rows } = await sql<Omit<BlockerRow, "repositoryId" | "target">>`
+  const rows = await preparedRows(
+    db,
+    sql<Omit<BlockerRow, "repositoryId" | "target">>`
     select b.number is not null as "isItem", b.state, br.tags, bs.state = 'open' and bs.gone is null as "issueOpen",
       coalesce(bs.gone, bs.state_reason) as "issueReason", b.ruling_owner as "rulingOwner", b.question,
       f.owner || '/' || f.name as repository, f.installed
@@ -28,7 +33,8 @@ export async function findBlocker(
     left join issue bs on bs.repository_id = l.repository_id and bs.number = l.number
     left join item b on b.repository_id = bs.repository_id and b.number = bs.number
     left join record br on br.repository_id = bs.repository_id and br.topic = 'backlog' and br.id = 'issue-' || bs.number
-    limit 1`.execute(db);
+    limit 1`.compile(db),
+  );
   const [row] = rows;
   if (row === undefined) throw new Error("a query of one row answered none");
   return toBlocker({ ...row, ...edge }, home);
@@ -81,6 +87,9 @@ export interface ItemFilter {
   readonly state?: "live" | "complete" | "parked" | "cancelled" | undefined;
   readonly tag?: string | undefined;
   readonly text?: string | undefined;
+  readonly scope: Scope | null;
+  /** Only what is part of no item that the caller may see; null: of any repository. */
+  readonly rootsAmong?: { readonly repositories: ReadonlySet<number> | null } | undefined;
 }
 
 /** Enrolled items by number. */
@@ -90,12 +99,27 @@ export function listItemViews(
   settings: Limits,
   filter: ItemFilter,
 ): Promise<ItemPage> {
-  const wanted = [sql`i.enrolled`, sql`i.number > ${filter.after}`];
+  const wanted: RawBuilder<unknown>[] = [
+    sql`i.enrolled`,
+    sql`i.number > ${filter.after}`,
+    reaches(filter.scope, sql.ref("i.repository_id"), sql.ref("i.number")),
+  ];
+  if (filter.rootsAmong) wanted.push(isRoot(filter.scope, filter.rootsAmong.repositories));
   if (filter.state === "live") wanted.push(sql`i.state is null`);
   else if (filter.state) wanted.push(sql`i.state = ${filter.state}`);
   if (filter.tag) wanted.push(sql`r.tags @> array[${filter.tag}]::text[]`);
   if (filter.text) wanted.push(sql`position(lower(${filter.text}) in lower(s.title)) > 0`);
   return read(db, repositoryId, settings, sql.join(wanted, sql` and `), sql`limit ${filter.limit}`);
+}
+
+/** That no item which the caller may see is above it. */
+function isRoot(scope: Scope | null, repositories: ReadonlySet<number> | null): RawBuilder<unknown> {
+  const visible =
+    repositories === null ? sql`true` : sql`p.repository_id = any (${[...repositories]}::bigint[])`;
+  return sql`not exists (select 1 from record_link l
+    join item p on p.repository_id = l.target_repository_id and p.number = l.target_number and p.enrolled
+    where l.repository_id = i.repository_id and l.number = i.number and l.relation = 'partOf' and ${visible}
+      and ${reaches(scope, sql.ref("p.repository_id"), sql.ref("p.number"))})`;
 }
 
 async function read(
@@ -105,7 +129,9 @@ async function read(
   where: RawBuilder<unknown>,
   limit: RawBuilder<unknown>,
 ): Promise<ItemPage> {
-  const { rows } = await sql<ItemViewRow>`
+  const rows = await preparedRows(
+    db,
+    sql<ItemViewRow>`
     select i.number, i.enrolled, i.admitted, i.admitted_by, i.state, i.state_at, i.park_reason, i.ruling_owner,
       i.question, i.created_at, r.tags, r.expires_at, s.title, s.html_url, s.labels, s.state = 'open' and s.gone is null as issue_open,
       s.state_reason, s.author_login, greatest(s.updated_at, r.updated_at) as updated_at,
@@ -195,6 +221,17 @@ async function read(
           and a.id = any (select 'issue-' || x from unnest(i.ancestors) x)) as started_above,
       case when i.review is not null
         then jsonb_build_object('review', i.review, 'pull', i.review_pull, 'waits', i.review_waits) end as review,
+      (select coalesce(jsonb_agg(jsonb_build_object('key', l.key, 'repositoryId', l.repository_id, 'number', l.number,
+           'expiresAt', l.expires_at) order by l.key), '[]')
+         from (
+           select o.key, o.repository_id, o.number, o.expires_at from resource_lease o
+           where o.repository_id = i.repository_id and o.number = i.number and o.ended is null and o.expires_at > db_now()
+           union
+           select o.key, o.repository_id, o.number, o.expires_at
+           from repository f, resource_needs(i.tags, f.settings) n
+           join resource_lease o on o.account = account_of(i.repository_id) and o.key = n.key
+           where i.resource_keys is not null and f.id = i.repository_id and o.ended is null and o.expires_at > db_now()
+         ) l) as leases,
       c.fence, c.live, c.owner, c.actor, c.region, c.lease_expires_at, c.reclaims, db_now() as now
     from item i
     join record r on r.repository_id = i.repository_id and r.topic = 'backlog' and r.id = 'issue-' || i.number
@@ -207,7 +244,8 @@ async function read(
       where p.target_repository_id = i.repository_id and p.target_number = i.number and p.relation = 'partOf'
         and not (p.repository_id = i.repository_id and p.number = i.number)) as shape
     where i.repository_id = ${repositoryId} and ${where}
-    order by i.number ${limit}`.execute(db);
+    order by i.number ${limit}`.compile(db),
+  );
   const now = rows[0]?.now ?? new Date(0);
   return { now, items: rows.map((row) => toView(row, repositoryId, settings)) };
 }

@@ -156,6 +156,17 @@ export async function setState(
     .execute();
 }
 
+/** The issue was reopened then: a merge or a close of before ends the item no more. */
+export async function noteStillOpen(trx: Trx, repositoryId: number, number: number, at: Date): Promise<void> {
+  await trx
+    .updateTable("item")
+    .set({ state_event_at: at })
+    .where("repository_id", "=", repositoryId)
+    .where("number", "=", number)
+    .where("state", "is", null)
+    .execute();
+}
+
 /** Attempts start afresh: only fences granted after now count. */
 export async function forgiveAttempts(trx: Trx, repositoryId: number, number: number): Promise<void> {
   await sql`

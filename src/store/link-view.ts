@@ -1,7 +1,7 @@
 /** Edges at one item, in both directions, with what is known of their other ends; a page at a time. */
 
 import { type RawBuilder, sql } from "kysely";
-import { BACKLOG, itemId, itemTarget } from "../domain/record-key.ts";
+import { BACKLOG, itemId, type LinkTarget } from "../domain/record-key.ts";
 import type { Db } from "./database.ts";
 import type { IssueAt } from "./native-links.ts";
 
@@ -38,19 +38,19 @@ export const incomingKey = (row: LinkRow): IncomingKey => {
 };
 
 /**
- * Who links to the item: items by number, then other records. `which`: any relation, or the items of one. Ends in
- * repositories that are not known here are left out, for nobody could say where they are.
+ * Who links to an item or a record: items by number, then other records. `which`: any relation, or the items of one.
+ * Ends in repositories that are not known here are left out, for nobody could say where they are.
  */
 export async function incomingLinks(
   db: Db,
-  at: IssueAt,
+  at: LinkTarget,
   which: "any" | "partOf" | "blockedBy",
   after: IncomingKey | null,
   limit: number,
 ): Promise<LinkRow[]> {
   const order = sql`l.repository_id, coalesce(l.number, ${NO_NUMBER}), l.topic, l.id, l.relation`;
   const wanted: RawBuilder<unknown>[] = [
-    sql`l.target_repository_id = ${at.repositoryId} and l.target = ${itemTarget(at.number)}`,
+    sql`l.target_repository_id = ${at.repositoryId} and l.target = ${at.target}`,
   ];
   if (which !== "any") wanted.push(sql`l.relation = ${which} and i.enrolled`);
   if (after !== null) {

@@ -19,6 +19,8 @@ export interface Repository {
   /** Nothing of it is on GitHub: it was made by writing memory before an App was there. */
   readonly local: boolean;
   readonly heardAt: Date | null;
+  /** It is being read, or about to be. */
+  readonly backfillPending: boolean;
 }
 
 export interface RepositoryIdentity {
@@ -41,6 +43,7 @@ const COLUMNS = [
   "settings",
   "heard_at",
   "current_name",
+  "backfill_state",
 ] as const;
 
 interface RepositoryRow {
@@ -54,6 +57,7 @@ interface RepositoryRow {
   settings: object;
   heard_at: Date | null;
   current_name: boolean;
+  backfill_state: string;
 }
 
 const toRepository = (row: RepositoryRow): Repository => ({
@@ -68,6 +72,7 @@ const toRepository = (row: RepositoryRow): Repository => ({
   local: row.id < 0,
   heardAt: row.heard_at,
   currentName: row.current_name,
+  backfillPending: row.backfill_state === "pending",
 });
 
 /** The repository that has this name now, any case. */
@@ -152,7 +157,7 @@ export async function createLocalRepository(trx: Trx, owner: string, name: strin
   return repository;
 }
 
-/** The App can reach the repository (again): it is to be backfilled. */
+/** The App can reach the repository (again): it is to be read, as a whole if it was read before. */
 export async function markInstalled(trx: Trx, id: number, installationId: number): Promise<void> {
   await trx
     .updateTable("repository")
@@ -160,6 +165,7 @@ export async function markInstalled(trx: Trx, id: number, installationId: number
       installed: true,
       installation_id: installationId,
       backfill_state: "pending",
+      backfill_mode: sql`case when synced_to is null then 'take_up' else 'all' end`,
       backfill_cursor: null,
       backfill_error: null,
       // Whoever is at it loses the lease: what was read before may be out of date.

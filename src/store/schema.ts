@@ -9,6 +9,8 @@ import type { HandoverTables } from "./handover-schema.ts";
 import type { LinkTables } from "./link-schema.ts";
 
 import type { MirrorTables } from "./mirror-schema.ts";
+import type { ResourceTables } from "./resource-schema.ts";
+import type { SyncTables } from "./sync-schema.ts";
 import type { TokenTables } from "./token-schema.ts";
 
 type Timestamp = ColumnType<Date, Date | string, Date | string>;
@@ -38,6 +40,10 @@ export interface RepositoryTable {
   backfill_state: Defaulted<"none" | "pending" | "done">;
   backfill_cursor: JSONColumnType<object> | null;
   backfill_error: string | null;
+  backfill_mode: Defaulted<"take_up" | "since" | "all">;
+  synced_at: Timestamp | null;
+  synced_to: Timestamp | null;
+  swept_at: Timestamp | null;
   described_at: Timestamp | null;
   backfiller: string | null;
   backfiller_until: Timestamp | null;
@@ -85,6 +91,7 @@ export interface RecordTable {
   expires_at: Timestamp | null;
   created_at: Defaulted<Date>;
   updated_at: Defaulted<Date>;
+  search: ColumnType<string, never, never>;
 }
 
 export interface ItemTable {
@@ -120,6 +127,7 @@ export interface ItemTable {
   started_under: Defaulted<number | null>;
   grouping: Generated<boolean>;
   flawed: Generated<boolean>;
+  resource_keys: Generated<string[] | null>;
   offered: ColumnType<boolean, never, never>;
   urgency: ColumnType<number, never, never>;
   review: Defaulted<"in_review" | "resumable" | "again" | null>;
@@ -174,6 +182,7 @@ export interface ClaimTable {
   released_at: Timestamp | null;
   reclaims: Defaulted<number>;
   grants: Defaulted<number>;
+  resourced: Defaulted<boolean>;
 }
 
 export type ClaimEnd = "released" | "completed" | "parked" | "lapsed" | "superseded" | "undelivered";
@@ -192,6 +201,8 @@ export interface ClaimGrantTable {
   previous_fence: number | null;
   ended: ClaimEnd | null;
   ended_at: Timestamp | null;
+  resourced: Defaulted<boolean>;
+  consumed: Defaulted<string[]>;
 }
 
 export interface ClaimMarkerTable {
@@ -263,8 +274,10 @@ export interface Tables
     LinkTables,
     AnchorTables,
     AuthoringTables,
+    SyncTables,
+    TokenTables,
     EventTables,
-    TokenTables {
+    ResourceTables {
   replica: ReplicaTable;
   claim_waiter: ClaimWaiterTable;
   installation: InstallationTable;

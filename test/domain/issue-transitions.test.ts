@@ -403,6 +403,11 @@ describe("reopening and disappearing (sections 1 and 8)", () => {
     ["row 29: deleted: cancelled, never complete", { event: event("deleted") }, [gone]],
     ["row 28: transferred", { event: event("transferred") }, [gone]],
     [
+      "row 30: converted to a discussion: cancelled, never complete",
+      { event: event("converted"), issue: closed(null) },
+      [gone],
+    ],
+    [
       "deleted by an agent: gone is gone",
       { event: event("deleted"), actor: AGENT },
       [{ kind: "cancel", by: "worker[bot]" }],

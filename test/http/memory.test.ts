@@ -45,6 +45,7 @@ describe("remember", () => {
       expiresAt: null,
       stale: false,
       staleLinks: [],
+      unknownRelations: [],
     });
     expect(await recall(path)).toEqual(made.body);
   });
@@ -83,6 +84,15 @@ describe("remember", () => {
     });
     expect(Date.parse(second.body.updatedAt) - Date.parse(first.body.updatedAt)).toBeGreaterThanOrEqual(5000);
     expect(await recall(path)).toEqual(second.body);
+  });
+
+  it("keeps a relation that it does not know, and says which", async () => {
+    const path = fresh();
+    await put(path, { links: { frobs: ["mem/notes/a"], related: ["mem/notes/b"] } });
+    expect(await recall(path)).toMatchObject({
+      links: { frobs: ["repo/acme/widgets/mem/notes/a"], related: ["repo/acme/widgets/mem/notes/b"] },
+      unknownRelations: ["frobs"],
+    });
   });
 
   it("loses nothing when many write at once", async () => {

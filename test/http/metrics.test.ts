@@ -41,7 +41,9 @@ function parse(text: string): Map<string, Family> {
     const base = families.has(name) ? name : name.replace(/_(bucket|sum|count)$/, "");
     family(base).samples.push({
       name,
-      labels: Object.fromEntries([...labels.matchAll(/([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g)].map(([, key, text]) => [key, text])),
+      labels: Object.fromEntries(
+        [...labels.matchAll(/([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g)].map(([, key, text]) => [key, text]),
+      ),
       value: Number(value),
     });
   }
@@ -64,17 +66,27 @@ const scraped = async (api = world.api) => {
   return parse(answer.body);
 };
 
-async function valueOf(name: string, labels: Record<string, string> = {}, api = world.api): Promise<number | null> {
+async function valueOf(
+  name: string,
+  labels: Record<string, string> = {},
+  api = world.api,
+): Promise<number | null> {
   const families = await scraped(api);
   const samples = [...families.values()].flatMap((family) => family.samples);
   const found = samples.find(
-    (sample) => sample.name === name && Object.entries(labels).every(([key, text]) => sample.labels[key] === text),
+    (sample) =>
+      sample.name === name && Object.entries(labels).every(([key, text]) => sample.labels[key] === text),
   );
   return found?.value ?? null;
 }
 
 /** What the database knows is read at most every two seconds. */
-const becomes = (name: string, labels: Record<string, string>, wanted: (value: number | null) => boolean, api = world.api) =>
+const becomes = (
+  name: string,
+  labels: Record<string, string>,
+  wanted: (value: number | null) => boolean,
+  api = world.api,
+) =>
   waitFor(
     `${name} to change`,
     async () => {
@@ -85,7 +97,11 @@ const becomes = (name: string, labels: Record<string, string>, wanted: (value: n
   );
 
 /** How much it grows by what is done. */
-async function growth(name: string, labels: Record<string, string>, act: () => Promise<unknown>): Promise<number> {
+async function growth(
+  name: string,
+  labels: Record<string, string>,
+  act: () => Promise<unknown>,
+): Promise<number> {
   const before = (await valueOf(name, labels)) ?? 0;
   await act();
   return ((await valueOf(name, labels)) ?? 0) - before;
@@ -112,9 +128,14 @@ describe("the text", () => {
         // Base units only.
         expect(name).not.toMatch(/_(ms|millis|minutes|hours|kb|mb)(_|$)/);
       }
-      for (const sample of samples) expect([sample.name, Number.isNaN(sample.value)]).toEqual([sample.name, false]);
+      for (const sample of samples)
+        expect([sample.name, Number.isNaN(sample.value)]).toEqual([sample.name, false]);
     }
-    for (const own of ["process_resident_memory_bytes", "nodejs_eventloop_lag_seconds", "process_cpu_seconds_total"])
+    for (const own of [
+      "process_resident_memory_bytes",
+      "nodejs_eventloop_lag_seconds",
+      "process_cpu_seconds_total",
+    ])
       expect(families.has(own)).toBe(true);
   });
 
@@ -136,7 +157,11 @@ describe("the text", () => {
       if (!name.startsWith("leasehold_")) continue;
       for (const { labels } of samples) {
         for (const [key, text] of Object.entries(labels)) {
-          expect([name, key, text]).toEqual([name, key, expect.stringMatching(allowed[key] ?? /^(\d|[a-z_.+]|Inf)+$/)]);
+          expect([name, key, text]).toEqual([
+            name,
+            key,
+            expect.stringMatching(allowed[key] ?? /^(\d|[a-z_.+]|Inf)+$/),
+          ]);
           expect(text).not.toContain("4711");
         }
       }
@@ -144,14 +169,22 @@ describe("the text", () => {
   });
 
   it("is for tokens that are bounded to nothing", async () => {
-    expectProblem(await world.api.send("GET", "/metrics", { token: null }), { status: 401, code: "unauthenticated" });
+    expectProblem(await world.api.send("GET", "/metrics", { token: null }), {
+      status: 401,
+      code: "unauthenticated",
+    });
     const token = async (body: object): Promise<string> => {
-      const made = await world.api.send("POST", "/api/v1/tokens", { body: { name: "scraper", capabilities: ["read"], ...body } });
+      const made = await world.api.send("POST", "/api/v1/tokens", {
+        body: { name: "scraper", capabilities: ["read"], ...body },
+      });
       expect(made.status).toBe(201);
       return made.body.token;
     };
     const bounded = await token({ repos: ["acme/widgets"] });
-    expectProblem(await world.api.send("GET", "/metrics", { token: bounded }), { status: 403, code: "scope_forbidden" });
+    expectProblem(await world.api.send("GET", "/metrics", { token: bounded }), {
+      status: 403,
+      code: "scope_forbidden",
+    });
     expect((await world.api.send("GET", "/metrics", { token: await token({}) })).status).toBe(200);
   });
 });
@@ -159,16 +192,24 @@ describe("the text", () => {
 describe("each moves when its thing happens", () => {
   it("claims, by their outcome", async () => {
     const number = await item("Claimed");
-    expect(await growth("leasehold_claims_total", { outcome: "granted" }, () => world.api.claim(number, "a"))).toBe(1);
-    expect(await growth("leasehold_claims_total", { outcome: "contended" }, () => world.api.claim(number, "b"))).toBe(1);
-    expect(await growth("leasehold_claims_total", { outcome: "missing" }, () => world.api.claim(99_999, "b"))).toBe(1);
+    expect(
+      await growth("leasehold_claims_total", { outcome: "granted" }, () => world.api.claim(number, "a")),
+    ).toBe(1);
+    expect(
+      await growth("leasehold_claims_total", { outcome: "contended" }, () => world.api.claim(number, "b")),
+    ).toBe(1);
+    expect(
+      await growth("leasehold_claims_total", { outcome: "missing" }, () => world.api.claim(99_999, "b")),
+    ).toBe(1);
   });
 
   it("waiting in line, by how it ended", async () => {
     const number = await item("Waited for");
     const { fencingToken } = await world.api.claim(number, "a", { leaseSeconds: 900 });
     const waits = (outcome: string) => ["leasehold_claim_wait_seconds_count", { outcome }] as const;
-    expect(await growth(...waits("timeout"), () => world.api.claim(number, "b", { maxWaitSeconds: 1 }))).toBe(1);
+    expect(await growth(...waits("timeout"), () => world.api.claim(number, "b", { maxWaitSeconds: 1 }))).toBe(
+      1,
+    );
     const granted = await growth(...waits("granted"), async () => {
       const waiting = world.api.claim(number, "b", { maxWaitSeconds: 20 });
       await becomes("leasehold_claim_waiters", {}, (value) => value === 1);
@@ -203,7 +244,11 @@ describe("each moves when its thing happens", () => {
   });
 
   it("requests to GitHub, by endpoint and status, and what is left of the budget", async () => {
-    const labels = { method: "POST", endpoint: "/repos/{owner}/{repo}/issues/{issue_number}/comments", status: "201" };
+    const labels = {
+      method: "POST",
+      endpoint: "/repos/{owner}/{repo}/issues/{issue_number}/comments",
+      status: "201",
+    };
     const number = await item("Commented");
     const posted = await growth("leasehold_github_requests_total", labels, async () => {
       await world.api.claim(number, "a");
@@ -228,9 +273,17 @@ describe("each moves when its thing happens", () => {
        values (1, 'comment', 'p', '{}', db_now() - interval '50 seconds', db_now() + interval '1 hour')`,
     );
     await becomes("leasehold_inbox_deliveries", { state: "pending" }, (value) => value === 1);
-    await becomes("leasehold_inbox_oldest_pending_seconds", {}, (value) => value !== null && value >= 90 && value < 150);
+    await becomes(
+      "leasehold_inbox_oldest_pending_seconds",
+      {},
+      (value) => value !== null && value >= 90 && value < 150,
+    );
     await becomes("leasehold_outbox_promises", { state: "pending" }, (value) => value === 1);
-    await becomes("leasehold_outbox_oldest_pending_seconds", {}, (value) => value !== null && value >= 50 && value < 110);
+    await becomes(
+      "leasehold_outbox_oldest_pending_seconds",
+      {},
+      (value) => value !== null && value >= 50 && value < 110,
+    );
     await pool.query("update inbox set state = 'failed' where delivery_id = 'd'");
     await becomes("leasehold_inbox_deliveries", { state: "failed" }, (value) => value === 1);
     await pool.query("delete from inbox where delivery_id = 'd'");
@@ -241,7 +294,11 @@ describe("each moves when its thing happens", () => {
     const swept = await growth("leasehold_sweep_runs_total", { result: "ok" }, async () => {
       const sweep = "select graphile_worker.add_job('sweep', '{}', job_key => 'sweep')";
       await world.app.deps.database.pool.query(sweep);
-      await becomes("leasehold_sweep_last_success_timestamp_seconds", {}, (value) => (value ?? 0) > Date.now() / 1000 - 60);
+      await becomes(
+        "leasehold_sweep_last_success_timestamp_seconds",
+        {},
+        (value) => (value ?? 0) > Date.now() / 1000 - 60,
+      );
     });
     expect(swept).toBe(1);
     expect(await valueOf("leasehold_sweep_parked_items_total")).toBe(0);
@@ -256,13 +313,15 @@ describe("each moves when its thing happens", () => {
     const other = await world.secondReplica();
     await becomes("leasehold_ready_items", labels, (value) => value === before + 1, other.api);
     await world.api.claim(number, "a", { leaseSeconds: 900 });
-    for (const api of [world.api, other.api]) await becomes("leasehold_ready_items", labels, (value) => value === before, api);
+    for (const api of [world.api, other.api])
+      await becomes("leasehold_ready_items", labels, (value) => value === before, api);
     await other.stop();
   });
 
   it("requests, by the template of their route", async () => {
     const labels = { method: "GET", route: "/api/v1/repos/:owner/:repo/ready", status: "200" };
-    const count = () => growth("leasehold_http_request_duration_seconds_count", labels, () => world.api.ready());
+    const count = () =>
+      growth("leasehold_http_request_duration_seconds_count", labels, () => world.api.ready());
     expect(await count()).toBe(1);
     const missing = { method: "GET", route: "(none)", status: "404" };
     const name = "leasehold_http_request_duration_seconds_count";
@@ -275,7 +334,10 @@ describe("each moves when its thing happens", () => {
     reader.leave();
     await becomes("leasehold_event_streams", {}, (value) => value === 0);
     const lost = await growth("leasehold_event_stream_losses_total", { reason: "unknown_id" }, async () => {
-      const second = await EventReader.open(world.app.address, { token: ADMIN_TOKEN, lastEventId: "nonsense" });
+      const second = await EventReader.open(world.app.address, {
+        token: ADMIN_TOKEN,
+        lastEventId: "nonsense",
+      });
       await second.heard("sync.lost");
       second.leave();
     });

@@ -25,24 +25,24 @@ import { renew } from "../../services/renew.ts";
 import { repositoryByName } from "../../services/repository-by-name.ts";
 import { deliveryOf } from "./delivery.ts";
 import { keyed, onceOf } from "./once-of.ts";
+import { KEYED_CODES, READ_CODES, refusing } from "./refusals.ts";
 import {
   ItemParams,
   KeyHeaders,
-  keyRefusals,
   RecordParams,
   RepoParams,
   type Routes,
-  refusals,
   repositoryName,
 } from "./route-schemas.ts";
 
 /** The two addresses of a claim. */
 const ADDRESSES = [
-  { path: "/api/v1/repos/:owner/:repo/items/:number/claim", params: ItemParams, tag: "Claims" },
+  { path: "/api/v1/repos/:owner/:repo/items/:number/claim", params: ItemParams, tag: "Claims", suffix: "" },
   {
     path: "/api/v1/repos/:owner/:repo/memory/:topic/:id/claim",
     params: RecordParams,
     tag: "Claims on memory",
+    suffix: "OnRecord",
   },
 ] as const;
 
@@ -61,12 +61,15 @@ export function claimRoutes(app: Routes, deps: Deps): void {
     {
       config: { capability: "claim" },
       schema: {
+        operationId: "claimNext",
         summary: "Claim the best ready item",
+        description:
+          "Picks and claims in one step: many callers at once each get another item. `none_ready` says with a verdict whether to wait or to end.",
         tags: ["Claims"],
         params: RepoParams,
         headers: KeyHeaders,
         body: ClaimNextRequest,
-        response: { 200: ClaimNextAnswer, ...keyRefusals },
+        response: { 200: ClaimNextAnswer, ...refusing(...KEYED_CODES, "conflict") },
       },
     },
     async (request, reply) => {
@@ -82,7 +85,7 @@ export function claimRoutes(app: Routes, deps: Deps): void {
       );
     },
   );
-  for (const { path, params, tag } of ADDRESSES) {
+  for (const { path, params, tag, suffix } of ADDRESSES) {
     const tags = [tag];
 
     app.post(
@@ -90,12 +93,15 @@ export function claimRoutes(app: Routes, deps: Deps): void {
       {
         config: { capability: "claim" },
         schema: {
+          operationId: `takeClaim${suffix}`,
           summary: "Take a claim; losing is an answer",
+          description:
+            "Always 200: `granted: false` says why not, and where waiting helps for how long. With `maxWaitSeconds` the caller stands in line, first in, first out.",
           tags,
           params,
           headers: KeyHeaders,
           body: ClaimRequest,
-          response: { 200: ClaimAnswer, ...keyRefusals },
+          response: { 200: ClaimAnswer, ...refusing(...KEYED_CODES, "conflict") },
         },
       },
       async (request, reply) => {
@@ -110,12 +116,15 @@ export function claimRoutes(app: Routes, deps: Deps): void {
       {
         config: { capability: "claim" },
         schema: {
+          operationId: `renewClaim${suffix}`,
           summary: "Move the lease's end",
+          description:
+            "`superseded` is terminal: stop at once. A shorter lease than before is granted too, and said so.",
           tags,
           params,
           headers: KeyHeaders,
           body: RenewRequest,
-          response: { 200: RenewAnswer, ...keyRefusals },
+          response: { 200: RenewAnswer, ...refusing(...KEYED_CODES, "not_holder", "conflict") },
         },
       },
       async (request, reply) => {
@@ -134,12 +143,14 @@ export function claimRoutes(app: Routes, deps: Deps): void {
       {
         config: { capability: "claim" },
         schema: {
+          operationId: `releaseClaim${suffix}`,
           summary: "Give the claim back",
+          description: "Idempotent. A note is posted on the item's issue.",
           tags,
           params,
           headers: KeyHeaders,
           body: ReleaseRequest,
-          response: { 200: ReleaseAnswer, ...keyRefusals },
+          response: { 200: ReleaseAnswer, ...refusing(...KEYED_CODES, "not_holder", "conflict") },
         },
       },
       async (request, reply) => {
@@ -158,11 +169,13 @@ export function claimRoutes(app: Routes, deps: Deps): void {
       {
         config: { capability: "read" },
         schema: {
+          operationId: `listGrants${suffix}`,
           summary: "Every grant, newest first, and how it ended",
+          description: "A claim that is held has not ended.",
           tags,
           params,
           querystring: HistoryQuery,
-          response: { 200: ClaimHistory, ...refusals },
+          response: { 200: ClaimHistory, ...refusing(...READ_CODES) },
         },
       },
       async (request) => claimHistory(deps, await targetOf(request.params), request.query),
@@ -172,10 +185,12 @@ export function claimRoutes(app: Routes, deps: Deps): void {
       {
         config: { capability: "read" },
         schema: {
+          operationId: `claimStatus${suffix}`,
           summary: "Who holds it (advisory)",
+          description: "Advisory, for people and reports: only a grant or a renewal decides anything.",
           tags,
           params,
-          response: { 200: ClaimStatus, ...refusals },
+          response: { 200: ClaimStatus, ...refusing(...READ_CODES) },
         },
       },
       async (request) => {

@@ -6,7 +6,8 @@ import type { Caller } from "../../services/caller.ts";
 import type { Deps } from "../../services/deps.ts";
 import { type EventStream, openEventStream } from "../../services/follow-events.ts";
 import { EventSender } from "./event-sender.ts";
-import { type Routes, refusals } from "./route-schemas.ts";
+import { READ_CODES, refusing } from "./refusals.ts";
+import type { Routes } from "./route-schemas.ts";
 
 export function eventRoutes(app: Routes, deps: Deps): void {
   app.get(
@@ -16,6 +17,7 @@ export function eventRoutes(app: Routes, deps: Deps): void {
       // A stream has no end to tell the length of.
       exposeHeadRoute: false,
       schema: {
+        operationId: "followEvents",
         summary: "Follow what happens",
         description:
           "Server-sent events, in the order of commits. Each has an `id`: sent back as `Last-Event-ID`, the stream goes on after it, and nothing is missed or told twice.",
@@ -24,7 +26,7 @@ export function eventRoutes(app: Routes, deps: Deps): void {
         headers: EventsHeaders,
         response: {
           200: { description: "The stream", content: { "text/event-stream": { schema: EventBody } } },
-          ...refusals,
+          ...refusing(...READ_CODES, "scope_forbidden"),
         },
       },
     },

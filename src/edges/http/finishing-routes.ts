@@ -20,15 +20,8 @@ import { keepingLate } from "../../services/late-results.ts";
 import { parkByHolder } from "../../services/park-by-holder.ts";
 import { repositoryByName } from "../../services/repository-by-name.ts";
 import { keyed, onceOf } from "./once-of.ts";
-import {
-  evidenceRefusals,
-  FenceHeaders,
-  ItemParams,
-  RepoParams,
-  type Routes,
-  refusals,
-  repositoryName,
-} from "./route-schemas.ts";
+import { FENCE_CODES, KEYED_CODES, READ_CODES, refusing } from "./refusals.ts";
+import { FenceHeaders, ItemParams, RepoParams, type Routes, repositoryName } from "./route-schemas.ts";
 
 const ITEM = "/api/v1/repos/:owner/:repo/items/:number";
 const tags = ["Finishing"];
@@ -39,12 +32,18 @@ export function finishingRoutes(app: Routes, deps: Deps): void {
     {
       config: { capability: "write" },
       schema: {
+        operationId: "completeItem",
         summary: "Complete an item, with evidence that is checked",
+        description:
+          "With the merged pull request, or for research with durable places. Completing what is complete changes nothing.",
         tags,
         params: ItemParams,
         headers: FenceHeaders,
         body: CompleteRequest,
-        response: { 200: ItemBody, ...evidenceRefusals },
+        response: {
+          200: ItemBody,
+          ...refusing(...KEYED_CODES, ...FENCE_CODES, "evidence_missing", "github_unavailable"),
+        },
       },
     },
     async (request, reply) => {
@@ -64,12 +63,15 @@ export function finishingRoutes(app: Routes, deps: Deps): void {
     {
       config: { capability: "write" },
       schema: {
+        operationId: "parkItem",
         summary: "Park an item that cannot proceed as specified",
+        description:
+          "Names who can decide and what: a human unparks it by taking the label `stale` off. Parking twice changes nothing.",
         tags,
         params: ItemParams,
         headers: FenceHeaders,
         body: ParkRequest,
-        response: { 200: ItemBody, ...evidenceRefusals },
+        response: { 200: ItemBody, ...refusing(...KEYED_CODES, ...FENCE_CODES, "ruling_required") },
       },
     },
     async (request, reply) => {
@@ -86,12 +88,18 @@ export function finishingRoutes(app: Routes, deps: Deps): void {
     {
       config: { capability: "advance" },
       schema: {
+        operationId: "advanceItem",
         summary: "Move an item by a trigger",
+        description:
+          "`start` on an unclaimed item grants the caller a claim and answers its token; a refused claim is an answer (`applied: false`). Under a live claim the Fencing-Token is needed.",
         tags,
         params: ItemParams,
         headers: FenceHeaders,
         body: AdvanceRequest,
-        response: { 200: AdvanceResult, ...evidenceRefusals },
+        response: {
+          200: AdvanceResult,
+          ...refusing(...READ_CODES, ...FENCE_CODES, "evidence_missing", "github_unavailable"),
+        },
       },
     },
     async (request) => {
@@ -106,11 +114,14 @@ export function finishingRoutes(app: Routes, deps: Deps): void {
     {
       config: { capability: "advance" },
       schema: {
+        operationId: "advanceItems",
         summary: "Move several items, each by itself",
+        description:
+          "In the order given. One that is refused stops none of the others; its refusal stands in its result.",
         tags,
         params: RepoParams,
         body: AdvanceManyRequest,
-        response: { 200: AdvanceManyAnswer, ...refusals },
+        response: { 200: AdvanceManyAnswer, ...refusing(...READ_CODES) },
       },
     },
     async (request) => {
@@ -123,11 +134,13 @@ export function finishingRoutes(app: Routes, deps: Deps): void {
     {
       config: { capability: "read" },
       schema: {
+        operationId: "listTransitions",
         summary: "What an item went through, newest first",
+        description: "Every transition with its actor: triggers, claims, how they ended.",
         tags,
         params: ItemParams,
         querystring: TransitionsQuery,
-        response: { 200: TransitionsAnswer, ...refusals },
+        response: { 200: TransitionsAnswer, ...refusing(...READ_CODES) },
       },
     },
     async (request) => {

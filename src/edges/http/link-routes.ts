@@ -14,7 +14,8 @@ import type { ItemAt } from "../../services/item-changes.ts";
 import { backlinksOf, breadcrumbsOf, childrenOf, dependenciesOf } from "../../services/read-links.ts";
 import { repositoryByName } from "../../services/repository-by-name.ts";
 import { validateEdges } from "../../services/validate-edges.ts";
-import { ItemParams, RepoParams, type Routes, refusals, repositoryName } from "./route-schemas.ts";
+import { READ_CODES, refusing } from "./refusals.ts";
+import { ItemParams, RepoParams, type Routes, repositoryName } from "./route-schemas.ts";
 
 const tags = ["Backlog"];
 const ITEM = "/api/v1/repos/:owner/:repo/items/:number";
@@ -29,11 +30,13 @@ export function linkRoutes(app: Routes, deps: Deps): void {
     {
       config: { capability: "read" },
       schema: {
+        operationId: "listChildren",
         summary: "What is directly part of the item",
+        description: "By repository and number.",
         tags,
         params: ItemParams,
         querystring: LinksQuery,
-        response: { 200: ChildrenAnswer, ...refusals },
+        response: { 200: ChildrenAnswer, ...refusing(...READ_CODES) },
       },
     },
     async (request) => childrenOf(deps, await itemAt(request.params), request.query),
@@ -43,10 +46,12 @@ export function linkRoutes(app: Routes, deps: Deps): void {
     {
       config: { capability: "read" },
       schema: {
+        operationId: "listBreadcrumbs",
         summary: "What the item is part of, from the root down",
+        description: "Of several parents the first that it had.",
         tags,
         params: ItemParams,
-        response: { 200: BreadcrumbsAnswer, ...refusals },
+        response: { 200: BreadcrumbsAnswer, ...refusing(...READ_CODES) },
       },
     },
     async (request) => breadcrumbsOf(deps, await itemAt(request.params)),
@@ -56,11 +61,14 @@ export function linkRoutes(app: Routes, deps: Deps): void {
     {
       config: { capability: "read" },
       schema: {
+        operationId: "listDependencies",
         summary: "What the item waits for, and what waits for it",
+        description:
+          "Both directions, with whether each is satisfied and, where somebody has to rule, who and on what.",
         tags,
         params: ItemParams,
         querystring: LinksQuery,
-        response: { 200: DependenciesAnswer, ...refusals },
+        response: { 200: DependenciesAnswer, ...refusing(...READ_CODES) },
       },
     },
     async (request) => dependenciesOf(deps, await itemAt(request.params), request.query),
@@ -70,11 +78,13 @@ export function linkRoutes(app: Routes, deps: Deps): void {
     {
       config: { capability: "read" },
       schema: {
+        operationId: "listBacklinks",
         summary: "Items and records that link to the item",
+        description: "By any relation.",
         tags,
         params: ItemParams,
         querystring: LinksQuery,
-        response: { 200: BacklinksAnswer, ...refusals },
+        response: { 200: BacklinksAnswer, ...refusing(...READ_CODES) },
       },
     },
     async (request) => backlinksOf(deps, await itemAt(request.params), request.query),
@@ -84,11 +94,13 @@ export function linkRoutes(app: Routes, deps: Deps): void {
     {
       config: { capability: "read" },
       schema: {
+        operationId: "validateEdges",
         summary: "Which edges would be refused, and why; nothing is written",
+        description: "Judged in the order given, each as if those before it were there.",
         tags,
         params: RepoParams,
         body: ValidateEdges,
-        response: { 200: EdgesAnswer, ...refusals },
+        response: { 200: EdgesAnswer, ...refusing(...READ_CODES) },
       },
     },
     async (request) => {

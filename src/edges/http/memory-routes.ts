@@ -17,14 +17,8 @@ import { recall } from "../../services/recall.ts";
 import { remember, update } from "../../services/remember.ts";
 import { repositoryByName } from "../../services/repository-by-name.ts";
 import { keyed } from "./once-of.ts";
-import {
-  FenceHeaders,
-  fenceRefusals,
-  RecordParams,
-  type Routes,
-  refusals,
-  repositoryName,
-} from "./route-schemas.ts";
+import { FENCE_CODES, KEYED_CODES, READ_CODES, refusing } from "./refusals.ts";
+import { FenceHeaders, RecordParams, type Routes, repositoryName } from "./route-schemas.ts";
 
 type Params = z.output<typeof RecordParams>;
 
@@ -43,10 +37,13 @@ export function memoryRoutes(app: Routes, deps: Deps): void {
     {
       config: { capability: "read" },
       schema: {
+        operationId: "recallRecord",
         summary: "Recall a record",
+        description:
+          "Evaluates whether what it is anchored to changed (`stale`). An absent or expired record is an answer, `exists: false`, not an error.",
         tags,
         params: RecordParams,
-        response: { 200: RecallAnswer, ...refusals },
+        response: { 200: RecallAnswer, ...refusing(...READ_CODES) },
       },
     },
     async (request) => {
@@ -58,12 +55,27 @@ export function memoryRoutes(app: Routes, deps: Deps): void {
     {
       config: { capability: "write" },
       schema: {
+        operationId: "rememberRecord",
         summary: "Remember: create, or merge in place",
+        description:
+          "Scalars that are given replace, tags and links add, and what is left out stays. Of a record that is claimed only the holder writes, under its Fencing-Token.",
         tags,
         params: RecordParams,
         headers: FenceHeaders,
         body: RememberRequest,
-        response: { 200: RecordAnswer, 201: RecordAnswer, ...fenceRefusals },
+        response: {
+          200: RecordAnswer,
+          201: RecordAnswer,
+          ...refusing(
+            ...KEYED_CODES,
+            ...FENCE_CODES,
+            "field_not_settable",
+            "ttl_forbidden",
+            "reserved",
+            "cycle",
+            "edge_refused",
+          ),
+        },
       },
     },
     async (request, reply) => {
@@ -88,12 +100,25 @@ export function memoryRoutes(app: Routes, deps: Deps): void {
     {
       config: { capability: "write" },
       schema: {
+        operationId: "updateRecord",
         summary: "Update a record that exists",
+        description: "As remembering, but the record must be there, and tags and links can also be removed.",
         tags,
         params: RecordParams,
         headers: FenceHeaders,
         body: UpdateRequest,
-        response: { 200: RecordAnswer, ...fenceRefusals },
+        response: {
+          200: RecordAnswer,
+          ...refusing(
+            ...KEYED_CODES,
+            ...FENCE_CODES,
+            "field_not_settable",
+            "ttl_forbidden",
+            "reserved",
+            "cycle",
+            "edge_refused",
+          ),
+        },
       },
     },
     async (request, reply) => {
@@ -111,12 +136,18 @@ export function memoryRoutes(app: Routes, deps: Deps): void {
     {
       config: { capability: "write" },
       schema: {
+        operationId: "forgetRecord",
         summary: "Forget a record, now or after a while",
+        description:
+          "Forgetting what is not there is no error. The mark of its claims stays: made again, its tokens go on where they were. An item lives as long as its issue, and is not forgotten here.",
         tags,
         params: RecordParams,
         headers: FenceHeaders,
         querystring: ForgetQuery,
-        response: { 200: ForgetAnswer, ...fenceRefusals },
+        response: {
+          200: ForgetAnswer,
+          ...refusing(...KEYED_CODES, ...FENCE_CODES, "reserved", "ttl_forbidden"),
+        },
       },
     },
     async (request, reply) => {

@@ -5,7 +5,8 @@ import { z } from "zod";
 import { Problem } from "../../contract/problem.ts";
 import type { Deps } from "../../services/deps.ts";
 import { Scrape } from "../../services/scrape.ts";
-import { type Routes, refusals } from "./route-schemas.ts";
+import { refusing } from "./refusals.ts";
+import type { Routes } from "./route-schemas.ts";
 
 export function metricsRoutes(app: Routes, deps: Deps): void {
   const scrape = new Scrape(deps);
@@ -14,12 +15,13 @@ export function metricsRoutes(app: Routes, deps: Deps): void {
     {
       config: { capability: "read" },
       schema: {
+        operationId: "metrics",
         summary: "Metrics for Prometheus",
         description: "What each means, and when to worry, stands in docs/operations.md.",
         tags: ["Operations"],
         response: {
           200: { description: "Prometheus text", content: { "text/plain": { schema: z.string() } } },
-          ...refusals,
+          ...refusing("scope_forbidden"),
         },
       },
     },

@@ -3,7 +3,8 @@
 import { ReposAnswer, ReposQuery } from "../../contract/operations.ts";
 import type { Deps } from "../../services/deps.ts";
 import { listRepos } from "../../services/list-repositories.ts";
-import { type Routes, refusals } from "./route-schemas.ts";
+import { refusing } from "./refusals.ts";
+import type { Routes } from "./route-schemas.ts";
 
 export function repoRoutes(app: Routes, deps: Deps): void {
   app.get(
@@ -11,10 +12,12 @@ export function repoRoutes(app: Routes, deps: Deps): void {
     {
       config: { capability: "read" },
       schema: {
+        operationId: "listRepositories",
         summary: "Repositories that the caller can see",
+        description: "By id, page by page.",
         tags: ["Operations"],
         querystring: ReposQuery,
-        response: { 200: ReposAnswer, ...refusals },
+        response: { 200: ReposAnswer, ...refusing("validation_failed") },
       },
     },
     async (request) => {

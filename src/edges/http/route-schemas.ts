@@ -1,11 +1,10 @@
-/** What the routes share: parameters, the fencing header, the answers that every route may give. */
+/** What the routes share: parameters, and the headers of writes. */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { RecordId, Topic } from "../../contract/memory.ts";
-import { ProblemBody } from "../../contract/problem.ts";
 
 /** A Fastify scope whose routes are typed by their zod schemas. */
 export type Routes = FastifyInstance<
@@ -30,7 +29,8 @@ export const ItemParams = RepoParams.extend({
     .refine((number) => number <= 2_147_483_647, { error: "the number of an issue" }),
 });
 
-export const RecordParams = RepoParams.extend({ topic: Topic, id: RecordId });
+export const TopicParams = RepoParams.extend({ topic: Topic });
+export const RecordParams = TopicParams.extend({ id: RecordId });
 
 /** Every write takes a key under which it happens once. */
 export const KeyHeaders = z.object({
@@ -50,36 +50,5 @@ export const FenceHeaders = KeyHeaders.extend({
     .optional()
     .meta({ description: "The token of the claim under which this is written" }),
 });
-
-const problem = (description: string) => ({
-  description,
-  content: { "application/problem+json": { schema: ProblemBody } },
-});
-
-/** The refusals that any route may answer. */
-export const refusals = {
-  400: problem("The request is not valid"),
-  401: problem("No valid token"),
-  404: problem("Not found"),
-};
-
-/** And those of writes that take an idempotency key. */
-export const keyRefusals = {
-  ...refusals,
-  422: problem("The idempotency key was used for another request"),
-};
-
-/** And those of writes under the fence. */
-export const fenceRefusals = {
-  ...keyRefusals,
-  409: problem("Refused by the fence, or an edge that would starve an item"),
-};
-
-/** And those of calls that need something to go by, which is looked for on GitHub. */
-export const evidenceRefusals = {
-  ...fenceRefusals,
-  422: problem("The evidence or the ruling is missing, or the idempotency key was used for another request"),
-  502: problem("GitHub could not be asked"),
-};
 
 export const repositoryName = ({ owner, repo }: { owner: string; repo: string }) => ({ owner, name: repo });

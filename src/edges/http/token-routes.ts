@@ -11,7 +11,8 @@ import {
 import type { Deps } from "../../services/deps.ts";
 import { createToken, revoke, tokens } from "../../services/tokens.ts";
 import { keyed } from "./once-of.ts";
-import { KeyHeaders, keyRefusals, type Routes, refusals } from "./route-schemas.ts";
+import { KEYED_CODES, READ_CODES, refusing } from "./refusals.ts";
+import { KeyHeaders, type Routes } from "./route-schemas.ts";
 
 const PATH = "/api/v1/tokens";
 const tags = ["Tokens"];
@@ -26,7 +27,7 @@ export function tokenRoutes(app: Routes, deps: Deps): void {
         tags,
         headers: KeyHeaders,
         body: CreateToken,
-        response: { 201: CreatedToken, ...keyRefusals },
+        response: { 201: CreatedToken, ...refusing(...KEYED_CODES) },
       },
     },
     async (request, reply) => {
@@ -49,7 +50,7 @@ export function tokenRoutes(app: Routes, deps: Deps): void {
         summary: "API tokens, the newest first, without their secrets",
         tags,
         querystring: TokensQuery,
-        response: { 200: TokensAnswer, ...refusals },
+        response: { 200: TokensAnswer, ...refusing(...READ_CODES) },
       },
     },
     async (request) => tokens(deps, request.query),
@@ -63,7 +64,7 @@ export function tokenRoutes(app: Routes, deps: Deps): void {
         tags,
         params: TokenParams,
         headers: KeyHeaders,
-        response: { 200: TokenBody, ...keyRefusals },
+        response: { 200: TokenBody, ...refusing(...KEYED_CODES) },
       },
     },
     async (request, reply) => {

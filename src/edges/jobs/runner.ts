@@ -12,23 +12,28 @@ import { checkItems } from "../../services/check-items.ts";
 import type { Deps } from "../../services/deps.ts";
 import { drainLane, type Receive } from "../../services/drain-inbox.ts";
 import { drainInstallation } from "../../services/drain-outbox.ts";
+import type { KeyWatch } from "../../services/key-watch.ts";
 import { readDueBranch } from "../../services/read-anchors.ts";
 import { readDuePull } from "../../services/read-pulls.ts";
+import { startDueReadings } from "../../services/reconcile.ts";
 import { sweep } from "../../services/sweep.ts";
 import { pendingBackfills } from "../../store/backfill.ts";
 import { pruneEvents } from "../../store/event-log.ts";
 import { isConnectionLost } from "../../store/failure.ts";
 import { pruneDeliveries, secondsUntilDelivery } from "../../store/inbox.ts";
 import { askForJob } from "../../store/jobs.ts";
-import { secondsUntilPromise } from "../../store/outbox.ts";
+import { secondsUntilPromise } from "../../store/outbox-queue.ts";
 import { secondsUntilReading } from "../../store/pull-readings.ts";
 import { Drain } from "./drain.ts";
 
 export interface JobsOptions {
   readonly sweepSeconds: number;
+  /** How old the mirror of a repository may be before it is read, where no audit vouches for it. */
+  readonly reconcileSeconds: number;
   /** How often each replica looks for work that nobody was woken for. */
   readonly tickMs: number;
   readonly receive: Receive;
+  readonly keyWatch: KeyWatch;
 }
 
 export interface Jobs {
@@ -46,6 +51,8 @@ const CHECK_LOOPS = 2;
 const PULL_LOOPS = 2;
 /** How many branches one process reads at once for what is anchored on them: nobody waits for it. */
 const ANCHOR_LOOPS = 2;
+/** How often it is looked for repositories whose reading is due; at most this long it takes to begin. */
+const READINGS_SECONDS = 30;
 /** How long work under way may come to its own end before GitHub's requests are cut off. */
 const GRACE_MS = 3_000;
 /** How soon a runner that ended by itself is started again. */
@@ -128,7 +135,7 @@ function createDrains(deps: Deps, options: JobsOptions, stopping: AbortSignal): 
   return {
     inbox: new Drain({
       loops: INBOX_LOOPS,
-      unit: async () => deps.github.probot !== null && (await drainLane(deps, options.receive, stopping)),
+      unit: async () => deps.github.isUsable && (await drainLane(deps, options.receive, stopping)),
       onIdle: async () => wakeIn(deps, "inbox", await secondsUntilDelivery(deps.db)),
       onError,
       stopping,
@@ -179,6 +186,10 @@ function taskList(deps: Deps, options: JobsOptions, drains: Drains, stopping: Ab
       await pruneDeliveries(deps.db);
       await pruneEvents(deps.db);
     },
+    readings: async () => {
+      await askForJob(deps.db, "readings", { key: "readings", inSeconds: READINGS_SECONDS, keep: true });
+      await startDueReadings(deps, options.reconcileSeconds);
+    },
     backfill: async (payload) => {
       await backfill(deps, BackfillPayload.parse(payload).repositoryId, stopping);
     },
@@ -192,12 +203,14 @@ async function wakeIn(deps: Deps, name: "inbox" | "outbox" | "pulls", seconds: n
 }
 
 async function lookForWork(deps: Deps, options: JobsOptions): Promise<void> {
+  await options.keyWatch.look();
   await askForJob(deps.db, "inbox", { key: "inbox" });
   await askForJob(deps.db, "outbox", { key: "outbox" });
   await askForJob(deps.db, "checks", { key: "checks" });
   await askForJob(deps.db, "pulls", { key: "pulls" });
   await askForJob(deps.db, "anchors", { key: "anchors" });
   await askForJob(deps.db, "sweep", { key: "sweep", inSeconds: options.sweepSeconds, keep: true });
+  await askForJob(deps.db, "readings", { key: "readings", inSeconds: READINGS_SECONDS, keep: true });
   for (const repositoryId of await pendingBackfills(deps.db, 50)) {
     await askForJob(deps.db, "backfill", { key: `backfill:${repositoryId}`, payload: { repositoryId } });
   }
