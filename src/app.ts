@@ -78,10 +78,10 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
       database,
       line,
       names,
-      events,
-      metrics,
       callers,
       watch,
+      events,
+      metrics,
       db: database.db,
       github: new GitHubConnection({
         baseUrl: config.githubApiUrl,

@@ -8,10 +8,9 @@ import { RequestError } from "@octokit/request-error";
 import type { Logger } from "pino";
 import { Probot } from "probot";
 import { failureOf, isKeyRefused } from "./failure.ts";
-import { type Client, octokitFor, type Supervisor } from "./installation-octokit.ts";
-import type { ReportRequest } from "./request-report.ts";
+import { type Client, type GitHubRequest, octokitFor, type Supervisor } from "./installation-octokit.ts";
 
-export type { Client };
+export type { Client, GitHubRequest };
 
 export interface AppCredentials {
   readonly appId: number;
@@ -27,7 +26,7 @@ export interface ConnectionOptions {
   /** How long one request may take. */
   readonly timeoutMs?: number;
   /** Told of every request, when it was answered or given up. */
-  readonly onRequest?: ReportRequest;
+  onRequest?(request: GitHubRequest): void;
 }
 
 type Connected = { readonly app: AppCredentials; readonly probot: Probot };

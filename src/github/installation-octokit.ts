@@ -4,9 +4,9 @@
  */
 
 import { request } from "@octokit/request";
+import { RequestError } from "@octokit/request-error";
 import { ProbotOctokit } from "probot";
 import { isKeyRefused, isTokenRefused } from "./failure.ts";
-import { type ReportRequest, reported } from "./request-report.ts";
 
 /** An authenticated Octokit with GitHub's REST methods. */
 export type Client = InstanceType<typeof ProbotOctokit>;
@@ -21,6 +21,19 @@ export interface Supervisor {
   keyRefused(message: string): void;
 }
 
+/** A request to GitHub, without anything of what it was about. */
+export interface GitHubRequest {
+  readonly method: string;
+  /** Its template: `/repos/{owner}/{repo}/issues`. */
+  readonly endpoint: string;
+  /** Null: there was no answer. */
+  readonly status: number | null;
+  /** Null: as the App itself. */
+  readonly installationId: number | null;
+  /** How many requests GitHub still allows in this hour, if it said so. */
+  readonly remaining: number | null;
+}
+
 export interface OctokitOptions {
   readonly baseUrl: string;
   /** How long one request may take. */
@@ -29,7 +42,7 @@ export interface OctokitOptions {
   readonly stopping: AbortSignal;
   readonly supervisor: Supervisor;
   /** Told of every request, when it was answered or given up. */
-  readonly onRequest: ReportRequest;
+  readonly onRequest: (request: GitHubRequest) => void;
 }
 
 /** Octokit keeps tokens for 59 minutes, under the installation's id; without one the client acts as the App. */
@@ -50,16 +63,13 @@ export function octokitFor(options: OctokitOptions): typeof ProbotOctokit {
     });
     octokit.hook.wrap("request", async (send, asked) => {
       // Asking for a token comes here too, from within the request that it is for.
-      const endpoint = asked.url.replace(baseUrl, "");
-      const isForApp = endpoint.startsWith("/app");
+      const url = asked.url.replace(baseUrl, "");
+      const isForApp = url.startsWith("/app");
       const { installationId } = auth;
-      const told = {
-        method: asked.method,
-        endpoint,
-        installationId: isForApp ? null : (installationId ?? null),
-      };
-      const once = () =>
-        sendWithFreshToken(() => reported(onRequest, told, async () => send(asked)), isForApp ? {} : auth);
+      const by = isForApp ? {} : auth;
+      const sendTold = () =>
+        told(onRequest, { method: asked.method, url }, by.installationId ?? null, async () => send(asked));
+      const once = () => sendWithFreshToken(sendTold, by);
       try {
         return installationId === undefined || isForApp || asked.method === "GET"
           ? await once()
@@ -79,6 +89,35 @@ export function octokitFor(options: OctokitOptions): typeof ProbotOctokit {
     // Without this, asking for an installation's token ignores the base URL.
     auth: { ...(given.auth as object), request: request.defaults({ baseUrl }) },
   })) as unknown as typeof ProbotOctokit;
+}
+
+interface Answered {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, unknown>>;
+}
+
+/** Sends, and tells `onRequest` what came of it. */
+async function told<T extends Answered>(
+  onRequest: OctokitOptions["onRequest"],
+  { method, url }: { readonly method: string; readonly url: string },
+  installationId: number | null,
+  send: () => Promise<T>,
+): Promise<T> {
+  const tell = (answer: Answered | undefined): void => {
+    const { status = null, headers = {} } = answer ?? {};
+    const said = headers["x-ratelimit-remaining"];
+    const remaining = said === undefined || said === "" ? null : Number(said);
+    onRequest({ method, endpoint: url, status, installationId, remaining });
+  };
+  try {
+    const answer = await send();
+    tell(answer);
+    return answer;
+  } catch (error) {
+    // Octokit makes a 500 of its own of what was not answered.
+    tell(error instanceof RequestError ? error.response : undefined);
+    throw error;
+  }
 }
 
 /**

@@ -184,8 +184,12 @@ function refused(target: ClaimTarget, answer: Refused): ClaimAnswer {
     blockers: "blockers" in answer ? [...answer.blockers] : [],
     ...(retryAfterMs === null ? {} : { retryAfterMs }),
     ...contention(answer),
+    ...("flawed" in answer && answer.flawed ? { detail: FLAWED } : {}),
   };
 }
+
+const FLAWED =
+  "a defect takes the item out of the ready set: its defects and reasons say which, and what to do";
 
 /** Waiting helps, and who holds what is in the way is nobody's business. */
 const contention = (answer: Refused) =>

@@ -20,10 +20,10 @@ const ADVICE: Record<FenceRefusal, string> = {
   foreign_region: "the claim is held in another region; write there",
 };
 
-/** What a refused writer is told. It is counted. */
-export function refusedByFence({ metrics }: Deps, code: FenceRefusal): Problem {
+/** Counts the refusal, and tells the writer what to do. */
+export function refuseByFence({ metrics }: Deps, code: FenceRefusal): never {
   metrics.fenceRefused(code);
-  return new Problem(code, ADVICE[code]);
+  throw new Problem(code, ADVICE[code]);
 }
 
 /** Under whose token a write passed. */
@@ -71,5 +71,5 @@ export async function passFence(
       return { owner: epic.owner, fence: epic.mark };
   }
   if (verdict.accepted) return null;
-  throw refusedByFence(deps, verdict.code);
+  return refuseByFence(deps, verdict.code);
 }

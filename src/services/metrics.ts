@@ -4,7 +4,7 @@
  */
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import type { GitHubRequest } from "../github/request-report.ts";
+import type { GitHubRequest } from "../github/connection.ts";
 
 /** From a read of the database to a caller who waits in line. */
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];

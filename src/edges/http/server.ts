@@ -104,10 +104,10 @@ export async function createServer(deps: Deps, options: ServerOptions): Promise<
     finishingRoutes(routes, deps);
     memoryRoutes(routes, deps);
     eventRoutes(routes, deps);
-    metricsRoutes(routes, deps);
     memoryListRoutes(routes, deps);
     resourceRoutes(routes, deps);
     queueRoutes(routes, deps);
+    metricsRoutes(routes, deps);
   });
   app.get("/openapi.json", { schema: { hide: true } }, async () => app.swagger());
   app.get("/", { schema: { hide: true } }, async (_request, reply) => reply.redirect("/docs"));
