@@ -33,6 +33,10 @@ interface Figures {
   readonly events: number;
   readonly deliveries: number;
   readonly missing: number;
+  /** From the request to its own answer: what the machine makes of one claim at that time. */
+  readonly claimP50Ms: number;
+  /** Processor time of the process for each event, all its streams and the claim itself included. */
+  readonly cpuMsPerEvent: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly maxMs: number;
@@ -104,16 +108,21 @@ async function measure(
   events: number,
 ): Promise<Figures> {
   followers.begin();
+  const answered: number[] = [];
+  const cpuBefore = await sampleOf(api, "process_cpu_seconds_total");
   const begin = performance.now();
   for (let index = 0; index < events; index += 1) {
     await delay(Math.max(0, begin + (index * 1000) / claimsPerSecond - performance.now()));
     followers.sent(first + index);
+    const asked = performance.now();
     const answer = await api.claim(first + index, "bench");
     if (!answer.granted) throw new Error(`item ${first + index} was refused: ${answer.reason}`);
+    answered.push(performance.now() - asked);
   }
   const wanted = events * followers.count;
   const until = performance.now() + 10_000;
   while (followers.latencies.length < wanted && performance.now() < until) await delay(20);
+  const cpuAfter = await sampleOf(api, "process_cpu_seconds_total");
   const sorted = Float64Array.from(followers.latencies).sort();
   const at = (share: number): number =>
     sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
@@ -122,17 +131,23 @@ async function measure(
     events,
     deliveries: sorted.length,
     missing: wanted - sorted.length,
+    claimP50Ms: answered.sort((a, b) => a - b)[Math.floor(answered.length / 2)] ?? 0,
+    cpuMsPerEvent: ((cpuAfter - cpuBefore) * 1000) / events,
     p50Ms: at(0.5),
     p99Ms: at(0.99),
     maxMs: sorted.at(-1) ?? 0,
   };
 }
 
-async function residentMiB(api: ApiClient): Promise<number> {
+const residentMiB = async (api: ApiClient): Promise<number> =>
+  (await sampleOf(api, "process_resident_memory_bytes")) / 1024 / 1024;
+
+/** What the server tells of itself. */
+async function sampleOf(api: ApiClient, name: string): Promise<number> {
   const { body } = await api.send("GET", "/metrics");
-  const bytes = /^process_resident_memory_bytes (\S+)$/m.exec(String(body))?.[1];
-  if (bytes === undefined) throw new Error("the server does not tell its memory");
-  return Number(bytes) / 1024 / 1024;
+  const value = new RegExp(`^${name} (\\S+)$`, "m").exec(String(body))?.[1];
+  if (value === undefined) throw new Error(`the server does not tell ${name}`);
+  return Number(value);
 }
 
 function asTable({ postgres, streams, residentMiB: { before, open, after }, phases }: Report): string {
@@ -141,11 +156,11 @@ function asTable({ postgres, streams, residentMiB: { before, open, after }, phas
     `PostgreSQL ${postgres}, ${streams} streams on one process`,
     `memory of the process: ${mib(before)} before, ${mib(open)} with all streams open, ${mib(after)} afterwards`,
     "",
-    "| | events | deliveries | missing | p50 | p99 | max |",
-    "|---|---|---|---|---|---|---|",
+    "| | events | deliveries | missing | p50 | p99 | max | the claim's own answer, p50 | processor time an event |",
+    "|---|---|---|---|---|---|---|---|---|",
     ...phases.map(
-      ({ phase, events, deliveries, missing, p50Ms, p99Ms, maxMs }) =>
-        `| ${phase} | ${events} | ${deliveries} | ${missing} | ${p50Ms.toFixed(1)} ms | ${p99Ms.toFixed(1)} ms | ${maxMs.toFixed(1)} ms |`,
+      ({ phase, events, deliveries, missing, p50Ms, p99Ms, maxMs, claimP50Ms, cpuMsPerEvent }) =>
+        `| ${phase} | ${events} | ${deliveries} | ${missing} | ${p50Ms.toFixed(1)} ms | ${p99Ms.toFixed(1)} ms | ${maxMs.toFixed(1)} ms | ${claimP50Ms.toFixed(1)} ms | ${cpuMsPerEvent.toFixed(1)} ms |`,
     ),
   ].join("\n");
 }
