@@ -63,10 +63,12 @@ export function octokitFor(options: OctokitOptions): typeof ProbotOctokit {
     });
     octokit.hook.wrap("request", async (send, asked) => {
       // Asking for a token comes here too, from within the request that it is for.
-      const isForApp = asked.url.replace(baseUrl, "").startsWith("/app");
+      const url = asked.url.replace(baseUrl, "");
+      const isForApp = url.startsWith("/app");
       const { installationId } = auth;
       const by = isForApp ? {} : auth;
-      const sendTold = () => told(onRequest, asked, by.installationId ?? null, async () => send(asked));
+      const sendTold = () =>
+        told(onRequest, { method: asked.method, url }, by.installationId ?? null, async () => send(asked));
       const once = () => sendWithFreshToken(sendTold, by);
       try {
         return installationId === undefined || isForApp || asked.method === "GET"

@@ -63,14 +63,20 @@ interface StoredEnd {
 }
 
 function toEvent({ data, otherRepo, ...row }: EventRow): LogEvent {
-  const { on, ...more } = data;
-  if (on === undefined) return { ...row, data, other: null };
+  const { on, ...stored } = data;
+  const more = { ...stored, ...readTimes(stored) };
+  if (on === undefined) return { ...row, data: more, other: null };
   const number = /^mem\/backlog\/issue-(\d+)$/.exec(on.target)?.[1];
   return {
     ...row,
     data: { ...more, on: otherRepo === null ? on.target : `repo/${otherRepo}/${on.target}` },
     other: number === undefined ? "not_known" : { repositoryId: on.repositoryId, number: Number(number) },
   };
+}
+
+/** Times as the API writes them, in place of PostgreSQL's JSON. */
+function readTimes({ expiresAt }: { readonly expiresAt?: unknown }): { readonly expiresAt?: string } {
+  return typeof expiresAt === "string" ? { expiresAt: new Date(expiresAt).toISOString() } : {};
 }
 
 /** Whether the log holds what follows a number: it gave it, and it removed nothing after it. */

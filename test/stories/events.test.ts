@@ -1,6 +1,7 @@
 /** Each type of event is heard when its thing happens, from the real program, on the right item. */
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { EVENT_TYPES } from "../../src/domain/events.ts";
 import type { FakeRepository } from "../fake-github/fake-repository.ts";
 import { EventReader } from "../harness/event-reader.ts";
 import { ADMIN_TOKEN, type World } from "../harness/world.ts";
@@ -17,7 +18,10 @@ beforeAll(async () => {
   repo = await world.repository();
 });
 afterEach(() => {
-  for (const reader of readers.splice(0)) reader.leave();
+  for (const reader of readers.splice(0)) {
+    for (const type of reader.types) provoked.add(type);
+    reader.leave();
+  }
 });
 afterAll(() => world.end());
 
@@ -42,6 +46,12 @@ async function done(act: () => void): Promise<void> {
 }
 
 const about = (number: number) => (data: { number: number }) => data.number === number;
+
+/** Every type that there is, provoked by one of the stories below. */
+const provoked = new Set<string>();
+afterAll(() => {
+  expect([...provoked].filter((type) => type !== "sync.lost").sort()).toEqual([...EVENT_TYPES].sort());
+});
 
 describe("an item", () => {
   it("is enrolled and admitted when a human brings it in", async () => {
@@ -207,6 +217,21 @@ describe("what is around items", () => {
       relation: "blockedBy",
       on,
     });
+  });
+
+  it("resources are acquired and released by the item that holds them, and the holder is not told", async () => {
+    const number = await item("Needs staging");
+    await world.api.repo("PATCH", `/memory/backlog/issue-${number}`, {
+      body: { tags: { add: ["resource:staging"] } },
+    });
+    const reader = await follow("types=resource.acquired,resource.released");
+    const { fencingToken } = await granted(world.api, number, "worker/secret");
+    const acquired = await reader.heard("resource.acquired", about(number));
+    expect(acquired).toMatchObject({ key: "staging", expiresAt: expect.stringMatching(/^\d{4}-.*Z$/) });
+    await world.api.release(number, fencingToken);
+    const released = await reader.heard("resource.released", about(number));
+    expect(released).toMatchObject({ key: "staging", how: "released" });
+    expect(JSON.stringify([acquired, released])).not.toContain("worker/secret");
   });
 
   it("memory is written and forgotten", async () => {

@@ -15,6 +15,7 @@ export function metricsRoutes(app: Routes, deps: Deps): void {
     {
       config: { capability: "read" },
       schema: {
+        operationId: "metrics",
         summary: "Metrics for Prometheus",
         description: "What each means, and when to worry, stands in docs/operations.md.",
         tags: ["Operations"],
