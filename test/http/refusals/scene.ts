@@ -13,7 +13,7 @@ export type Target = Readonly<Record<string, string | number>>;
 /** Which server is asked: the running one, one without its database, or one whose repository has just moved away. */
 export type ServerName = "running" | "away" | "moved";
 
-const ITEMS = 90;
+const ITEMS = 80;
 
 export class Scene {
   readonly world: World;
@@ -66,6 +66,11 @@ export class Scene {
 
   get api(): ApiClient {
     return this.world.api;
+  }
+
+  /** An item that is there, and is not to be changed. */
+  get anyItem(): number {
+    return this.#items[0] ?? 0;
   }
 
   /** An item that nobody has used yet. */
