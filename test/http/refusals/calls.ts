@@ -68,6 +68,11 @@ const grouping = (over: object = {}) => {
 };
 
 export const CALLS: Readonly<Record<string, Call>> = {
+  getMetrics: {
+    refusals: {
+      scope_forbidden: async (scene) => ({ token: (await scene.token({ repos: ["acme/widgets"] })).token }),
+    },
+  },
   health: { refusals: { unauthenticated: () => ({ token: "nobody's" }) } },
 
   recallRecord: {},
