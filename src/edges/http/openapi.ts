@@ -2,6 +2,7 @@
 
 import fastifySwagger, { type FastifyDynamicSwaggerOptions } from "@fastify/swagger";
 import { jsonSchemaTransform, jsonSchemaTransformObject } from "fastify-type-provider-zod";
+import type { Capability } from "../../contract/capability.ts";
 import { EXAMPLES } from "../../contract/examples/all.ts";
 import { problemExample } from "../../contract/examples/problems.ts";
 import type { ProblemCode } from "../../contract/problem.ts";
@@ -57,11 +58,12 @@ const transform: Transform = (document) => {
     isApi: route.config?.capability !== undefined,
     hasBody: schema.body !== undefined,
   });
+  const needed = needOf(route.config?.capability, schema.description);
   const answers = Object.entries((schema.response ?? {}) as object).filter(
     ([, answer]) => !isRefusal(answer),
   );
   const response = { ...Object.fromEntries(answers), ...refusals };
-  const made = jsonSchemaTransform({ ...document, schema: { ...schema, response } } as never) as {
+  const made = jsonSchemaTransform({ ...document, schema: { ...schema, ...needed, response } } as never) as {
     schema: { response: Record<string, { content?: Record<string, object> }> };
     url: string;
   };
@@ -73,6 +75,13 @@ const transform: Transform = (document) => {
   }
   return made as unknown as ReturnType<Transform>;
 };
+
+/** Says of each call what a token must be able to do. */
+function needOf(capability: Capability | undefined, description = ""): Record<string, string> {
+  if (capability === undefined) return {};
+  const needs = `A token needs the capability \`${capability}\`.`;
+  return { description: description ? `${description} ${needs}` : needs, "x-capability": capability };
+}
 
 interface Media {
   schema?: Schema;

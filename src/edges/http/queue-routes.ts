@@ -18,7 +18,7 @@ export function queueRoutes(app: Routes, deps: Deps): void {
   app.get(
     "/api/v1/outbox",
     {
-      config: { capability: "admin" },
+      config: { capability: "admin", scope: "repositories" },
       schema: {
         operationId: "listOutbox",
         summary: "What GitHub could not be told, or is still to be told; newest first",
@@ -34,7 +34,7 @@ export function queueRoutes(app: Routes, deps: Deps): void {
   app.post(
     "/api/v1/outbox/:repositoryId/:id/retry",
     {
-      config: { capability: "admin" },
+      config: { capability: "admin", scope: "repositories" },
       schema: {
         operationId: "retryOutbox",
         summary: "Try a write anew that was given up; a comment is looked for first",
@@ -50,7 +50,7 @@ export function queueRoutes(app: Routes, deps: Deps): void {
   app.get(
     "/api/v1/inbox",
     {
-      config: { capability: "admin" },
+      config: { capability: "admin", scope: "repositories" },
       schema: {
         operationId: "listInbox",
         summary: "Deliveries that were given up, or are still to be worked off; newest first",
@@ -67,7 +67,7 @@ export function queueRoutes(app: Routes, deps: Deps): void {
   app.post(
     "/api/v1/inbox/:id/retry",
     {
-      config: { capability: "admin" },
+      config: { capability: "admin", scope: "repositories" },
       schema: {
         operationId: "retryInbox",
         summary: "Work off a delivery anew that was given up",

@@ -21,7 +21,7 @@ export function resourceRoutes(app: Routes, deps: Deps): void {
   app.get(
     LEASES,
     {
-      config: { capability: "read" },
+      config: { capability: "read", scope: "filtered" },
       schema: {
         operationId: "listResourceLeases",
         summary: "Resources that are held now",
@@ -35,7 +35,7 @@ export function resourceRoutes(app: Routes, deps: Deps): void {
   app.get(
     `${LEASES}/history`,
     {
-      config: { capability: "read" },
+      config: { capability: "read", scope: "filtered" },
       schema: {
         operationId: "listResourceHistory",
         summary: "Every interval for which a resource was held, and how it ended",

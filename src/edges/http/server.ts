@@ -11,6 +11,7 @@ import { claimRoutes } from "./claim-routes.ts";
 import { answerError, answerNotFound } from "./errors.ts";
 import { eventRoutes } from "./event-routes.ts";
 import { finishingRoutes } from "./finishing-routes.ts";
+import { assertGuarded, assertMayCall, assertSubjectSeen } from "./guard.ts";
 import { healthRoutes } from "./health-routes.ts";
 import { itemRoutes } from "./item-routes.ts";
 import { linkRoutes } from "./link-routes.ts";
@@ -73,8 +74,14 @@ export async function createServer(deps: Deps, options: ServerOptions): Promise<
   );
   await app.register(async (scope) => {
     // Before anything of the request is read: a stranger learns nothing from our complaints.
+    scope.addHook("onRoute", assertGuarded);
     scope.addHook("onRequest", async (request) => {
       request.caller = await callerOf(request);
+      assertMayCall(request);
+    });
+    // Before the body is judged: who may not see the item learns nothing from our complaints either.
+    scope.addHook("preValidation", async (request) => {
+      await assertSubjectSeen(deps, request);
     });
     const routes = scope.withTypeProvider<ZodTypeProvider>();
     tokenRoutes(routes, deps);
