@@ -68,11 +68,7 @@ const grouping = (over: object = {}) => {
 };
 
 export const CALLS: Readonly<Record<string, Call>> = {
-  getMetrics: {
-    refusals: {
-      scope_forbidden: async (scene) => ({ token: (await scene.token({ repos: ["acme/widgets"] })).token }),
-    },
-  },
+  getMetrics: {},
   health: { refusals: { unauthenticated: () => ({ token: "nobody's" }) } },
 
   recallRecord: {},
@@ -123,7 +119,12 @@ export const CALLS: Readonly<Record<string, Call>> = {
   listBreadcrumbs: {},
   listDependencies: {},
   listBacklinks: {},
-  validateEdges: { body: () => ({ edges: [{ from: 1, relation: "related", to: 2 }] }) },
+  validateEdges: {
+    body: () => ({ edges: [{ from: 1, relation: "related", to: 2 }] }),
+    refusals: {
+      insufficient_capability: async (scene) => ({ token: (await scene.token({ capabilities: ["advance"] })).token }),
+    },
+  },
   listRepositories: { refusals: { validation_failed: () => ({ query: "limit=0" }) } },
 
   proposeItem: {
@@ -215,11 +216,6 @@ export const CALLS: Readonly<Record<string, Call>> = {
     refusals: {
       validation_failed: () => ({ query: "types=nonsense" }),
       not_found: () => ({ query: "repo=acme/nowhere" }),
-      scope_forbidden: async (scene) => {
-        const other = `acme/other-${randomUUID().slice(0, 8)}`;
-        await scene.world.repository(other);
-        return { token: (await scene.token({ repos: [other] })).token };
-      },
     },
   },
 

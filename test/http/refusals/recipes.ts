@@ -19,6 +19,11 @@ type Recipe = (scene: Scene, operation: Operation, call: Call) => Asked | Promis
 
 export const RECIPES: Readonly<Record<string, Recipe>> = {
   unauthenticated: () => ({ token: null }),
+  // What is read needs `read` or `admin`; what is not, something else than `read`.
+  insufficient_capability: async (scene, { method }) => ({
+    token: (await scene.token({ capabilities: [method === "GET" ? "advance" : "read"] })).token,
+  }),
+  scope_forbidden: async (scene) => ({ token: await scene.boundElsewhere() }),
   validation_failed: (_, { path }) =>
     path.includes("{owner}")
       ? { on: { owner: "no%20name" } }

@@ -44,6 +44,7 @@ export class Scene {
       alice.openIssue({ title: `Work ${n}`, labels: ["backlog"] }),
     );
     await world.settled();
+    await world.repository("acme/elsewhere");
     // Known here, and without the App.
     await world.db.transaction().execute((trx) => createLocalRepository(trx, "local", "bare"));
     const [away, moved] = [await awayServer(world), await movedServer(world)];
@@ -91,6 +92,13 @@ export class Scene {
   async token(body: object = {}): Promise<{ id: string; token: string }> {
     const asked = { name: "a test", capabilities: ["read", "claim", "write"], ...body };
     return (await this.api.send("POST", "/api/v1/tokens", { body: asked })).body;
+  }
+
+  /** The secret of a token that may do anything, but only to one tag of another repository. */
+  async boundElsewhere(): Promise<string> {
+    const capabilities = ["read", "claim", "write", "advance", "author", "admin"];
+    const bounds = { repos: ["acme/elsewhere"], scope: { tagsInclude: ["nothing-has-it"] } };
+    return (await this.token({ capabilities, ...bounds })).token;
   }
 
   send(server: ServerName, method: string, path: string, sent: Sent): Promise<Answer> {
