@@ -63,3 +63,5 @@ export const HealthAnswer = z
   })
   .meta({ id: "Health" });
 export type HealthAnswer = z.infer<typeof HealthAnswer>;
+
+export const MetricsText = z.string().meta({ id: "Metrics", description: "Prometheus' text format" });

@@ -8,6 +8,7 @@ import { z } from "zod";
 import { EXAMPLES } from "../../src/contract/examples/all.ts";
 import { createServer } from "../../src/edges/http/server.ts";
 import { SetupSessions } from "../../src/edges/http/setup-session.ts";
+import { Metrics } from "../../src/services/metrics.ts";
 import { Setup } from "../../src/services/setup.ts";
 import { ADMIN_TOKEN, World } from "../harness/world.ts";
 
@@ -113,7 +114,7 @@ describe("the OpenAPI document", () => {
   });
 
   it("holds every route of the server that is not hidden on purpose, and none besides", async () => {
-    const { deps } = world.app;
+    const deps = { ...world.app.deps, metrics: new Metrics() };
     const setup = new Setup({ github: deps.github, log: deps.log, envFile: join(tmpdir(), "no-such.env") });
     const setupSessions = new SetupSessions();
     const server = await createServer(deps, { adminToken: ADMIN_TOKEN, requestsPerSecond: 0, setup, setupSessions });

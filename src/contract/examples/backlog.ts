@@ -2,7 +2,6 @@
 
 import type { z } from "zod";
 import type { AttemptsAnswer } from "../attempts.ts";
-import type { GroupingAnswer, GroupingRequest, ProposedItem, ProposeRequest } from "../authoring.ts";
 import type { ItemBody, ItemPatch, ItemsAnswer, ReadyAnswer } from "../items.ts";
 import type {
   BacklinksAnswer,
@@ -16,8 +15,8 @@ import type { Report } from "../report.ts";
 import type { Example } from "./example.ts";
 
 const AT = "2026-09-06T01:12:44.000Z";
-const key = (number: number) => `repo/acme/widgets/mem/backlog/issue-${number}`;
-const url = (number: number) => `https://github.com/acme/widgets/issues/${number}`;
+export const key = (number: number) => `repo/acme/widgets/mem/backlog/issue-${number}`;
+export const url = (number: number) => `https://github.com/acme/widgets/issues/${number}`;
 
 export const ITEM: ItemBody = {
   key: key(7),
@@ -277,64 +276,4 @@ export const BACKLOG_EXAMPLES = {
       },
     },
   ] satisfies Example<z.infer<typeof EdgesAnswer>>[],
-  ProposeRequest: [
-    { title: "the least", value: { title: "Speed up the parser" } },
-    {
-      title: "below an epic, after another item",
-      value: {
-        title: "Speed up the parser",
-        body: "It is slow on long lines.",
-        tags: ["team:red"],
-        parent: 2,
-        blockedBy: [3],
-      },
-    },
-  ] satisfies Example<z.input<typeof ProposeRequest>>[],
-  ProposedItem: [
-    {
-      title: "it waits for a human",
-      value: {
-        ...ITEM,
-        labels: ["backlog", "needs-specification"],
-        admitted: false,
-        admittedBy: null,
-        author: "leasehold[bot]",
-        reasons: [{ reason: "not_admitted" }],
-        similar: [{ number: 4, title: "Speed up parsing", url: url(4) }],
-      },
-    },
-  ] satisfies Example<ProposedItem>[],
-  GroupingRequest: [
-    {
-      title: "a seam, a fan-out of one, and the integration",
-      value: {
-        epic: { title: "The parser", body: "Twice as fast.", type: "feat", slug: "parser" },
-        items: [
-          { ref: "seam", title: "An interface", phase: "implementation", priority: "P1" },
-          { ref: "fast", title: "A faster parser", blockedBy: ["seam"], anchoredTo: ["src/parser.ts"] },
-          { ref: "join", title: "Integrate", phase: "integration", blockedBy: ["fast"] },
-        ],
-      },
-    },
-  ] satisfies Example<z.input<typeof GroupingRequest>>[],
-  Grouping: [
-    {
-      title: "made",
-      value: {
-        epic: {
-          ...ITEM,
-          number: 30,
-          key: key(30),
-          url: url(30),
-          title: "The parser",
-          reasons: [{ reason: "grouping" }],
-        },
-        items: { seam: 31, fast: 32, join: 33 },
-        criticalPath: 3,
-        width: 1,
-        mermaid: "flowchart LR\n  31 --> 32\n  32 --> 33",
-        branch: "feat/epic/parser",
-      },
-    },
-  ] satisfies Example<GroupingAnswer>[],
 };

@@ -179,4 +179,11 @@ export const MEMORY_EXAMPLES = {
       },
     },
   ] satisfies Example<HealthAnswer>[],
+  Metrics: [
+    {
+      title: "a counter",
+      value:
+        '# HELP leasehold_claims_total Claims, by outcome\n# TYPE leasehold_claims_total counter\nleasehold_claims_total{outcome="granted"} 41\n',
+    },
+  ] satisfies Example<string>[],
 };

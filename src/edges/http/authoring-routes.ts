@@ -27,7 +27,7 @@ export function authoringRoutes(app: Routes, deps: Deps): void {
         body: ProposeRequest,
         response: {
           201: ProposedItem,
-          ...refusing(...KEYED_CODES, "conflict", "reserved", "cycle", "edge_refused", "github_unavailable"),
+          ...refusing(...KEYED_CODES, "conflict", "cycle", "edge_refused", "github_unavailable"),
         },
       },
     },

@@ -69,7 +69,7 @@ export function claimRoutes(app: Routes, deps: Deps): void {
         params: RepoParams,
         headers: KeyHeaders,
         body: ClaimNextRequest,
-        response: { 200: ClaimNextAnswer, ...refusing(...KEYED_CODES, "conflict") },
+        response: { 200: ClaimNextAnswer, ...refusing(...KEYED_CODES) },
       },
     },
     async (request, reply) => {

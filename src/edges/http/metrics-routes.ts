@@ -1,7 +1,7 @@
 /** Metrics, as Prometheus reads them; and the time that each request took. */
 
 import type { FastifyInstance } from "fastify";
-import { z } from "zod";
+import { MetricsText } from "../../contract/operations.ts";
 import { Problem } from "../../contract/problem.ts";
 import type { Deps } from "../../services/deps.ts";
 import { Scrape } from "../../services/scrape.ts";
@@ -15,12 +15,12 @@ export function metricsRoutes(app: Routes, deps: Deps): void {
     {
       config: { capability: "read" },
       schema: {
-        operationId: "metrics",
+        operationId: "getMetrics",
         summary: "Metrics for Prometheus",
         description: "What each means, and when to worry, stands in docs/operations.md.",
         tags: ["Operations"],
         response: {
-          200: { description: "Prometheus text", content: { "text/plain": { schema: z.string() } } },
+          200: { description: "Prometheus text", content: { "text/plain": { schema: MetricsText } } },
           ...refusing("scope_forbidden"),
         },
       },

@@ -56,6 +56,9 @@ const transform: Transform = (document) => {
   const refusals = allRefusals({
     response: schema.response,
     isApi: route.config?.capability !== undefined,
+    isBounded:
+      route.config?.capability !== undefined &&
+      (route.config.scope !== "filtered" || /:owner\b/.test(document.url)),
     hasBody: schema.body !== undefined,
   });
   const needed = needOf(route.config?.capability, schema.description);

@@ -1,5 +1,5 @@
 /**
- * What a route may refuse, by its codes. The document lists them by status, and test/http/refusal-walk provokes each: a
+ * What a route may refuse, by its codes. The document lists them by status, and test/http/refusals provokes each: a
  * code that stands in a route's list and never comes is a defect, and so is one that comes and does not stand there.
  */
 
@@ -28,7 +28,7 @@ export const FENCE_CODES = [
 ] as const;
 
 /** Of every route under the API: these need not be said again. */
-const EVERYWHERE: readonly ProblemCode[] = ["unauthenticated", "unavailable"];
+const EVERYWHERE: readonly ProblemCode[] = ["unauthenticated", "insufficient_capability", "unavailable"];
 /** Of every route that takes a body. */
 const WITH_BODY: readonly ProblemCode[] = ["payload_too_large", "unsupported_media_type"];
 
@@ -39,12 +39,19 @@ export const refusing = (...codes: ProblemCode[]): Record<never, never> => bySta
 export function allRefusals(route: {
   readonly response: unknown;
   readonly isApi: boolean;
+  /** A token with bounds may be refused the whole of it. */
+  readonly isBounded: boolean;
   readonly hasBody: boolean;
 }): Record<string, RefusalSchema> {
   const named = Object.values((route.response ?? {}) as object).flatMap((answer) =>
     isRefusal(answer) ? answer.codes : [],
   );
-  return byStatus([...named, ...(route.isApi ? EVERYWHERE : []), ...(route.hasBody ? WITH_BODY : [])]);
+  return byStatus([
+    ...named,
+    ...(route.isApi ? EVERYWHERE : []),
+    ...(route.isBounded ? (["scope_forbidden"] as const) : []),
+    ...(route.hasBody ? WITH_BODY : []),
+  ]);
 }
 
 export const isRefusal = (answer: unknown): answer is RefusalSchema =>

@@ -28,22 +28,21 @@ export interface Call {
 const NOWHERE = { owner: "acme", repo: "nowhere" };
 /** A repository without the App. */
 const BARE = { owner: "local", repo: "bare" };
-const itemRecord = (scene: Scene): Target => ({ topic: "backlog", id: `issue-${scene.item()}` });
+const recordOf = (number: number): Target => ({ topic: "backlog", id: `issue-${number}` });
 const keyOf = (number: number): string => `mem/backlog/issue-${number}`;
 const TTL = "2999-01-01T00:00:00Z";
 
-/** Refusals of writes to a record's tags and links. `wrap` puts additions where the call takes them. */
-const recordWrites = (
-  wrap: (more: object) => object,
-  on: (scene: Scene) => Target,
+/** Refusals of writes to an item's tags and links. `wrap` puts additions where the call takes them. */
+const itemWrites = (
+  wrap: (more: { tags?: string[]; links?: object }) => object,
+  at: (number: number) => Target,
 ): Record<string, Provoke> => ({
-  reserved: (scene) => ({ on: on(scene), body: wrap({ tags: ["state:complete"] }) }),
-  edge_refused: (scene) => ({ on: on(scene), body: wrap({ links: { blockedBy: [keyOf(99_999)] } }) }),
+  reserved: (scene) => ({ on: at(scene.item()), body: wrap({ tags: ["state:complete"] }) }),
+  edge_refused: (scene) => ({ on: at(scene.item()), body: wrap({ links: { blockedBy: [keyOf(99_999)] } }) }),
   cycle: async (scene) => {
     const [first, second] = [scene.item(), scene.item()];
     await scene.api.block(first, second);
-    const at = "number" in on(scene) ? { number: second } : { topic: "backlog", id: `issue-${second}` };
-    return { on: at, body: wrap({ links: { blockedBy: [keyOf(first)] } }) };
+    return { on: at(second), body: wrap({ links: { blockedBy: [keyOf(first)] } }) };
   },
 });
 const adding = ({ tags, links }: { tags?: string[]; links?: object }) => ({
@@ -69,20 +68,21 @@ const grouping = (over: object = {}) => {
 };
 
 export const CALLS: Readonly<Record<string, Call>> = {
-  health: {},
+  getMetrics: {},
+  health: { refusals: { unauthenticated: () => ({ token: "nobody's" }) } },
 
   recallRecord: {},
   rememberRecord: {
     body: () => ({ title: "New" }),
-    refusals: { ...recordRefusals, ...recordWrites((more) => more, itemRecord) },
+    refusals: { ...recordRefusals, ...itemWrites((more) => more, recordOf) },
   },
   updateRecord: {
     body: () => ({ title: "New" }),
-    refusals: { ...recordRefusals, ...recordWrites(adding, itemRecord) },
+    refusals: { ...recordRefusals, ...itemWrites(adding, recordOf) },
   },
   forgetRecord: {
     refusals: {
-      reserved: (scene) => ({ on: itemRecord(scene) }),
+      reserved: (scene) => ({ on: recordOf(scene.item()) }),
       ttl_forbidden: async (scene) => {
         const on = await scene.record();
         await scene.api.repo("PATCH", `/memory/notes/${on.id}`, { body: { kind: "Report" } });
@@ -111,7 +111,7 @@ export const CALLS: Readonly<Record<string, Call>> = {
   getItem: {},
   updateItem: {
     body: () => ({ tags: { add: ["team:red"] } }),
-    refusals: recordWrites(adding, (scene) => ({ number: scene.item() })),
+    refusals: itemWrites(adding, (number) => ({ number })),
   },
   getReport: {},
   listTransitions: {},
@@ -119,7 +119,12 @@ export const CALLS: Readonly<Record<string, Call>> = {
   listBreadcrumbs: {},
   listDependencies: {},
   listBacklinks: {},
-  validateEdges: { body: () => ({ edges: [{ from: 1, relation: "related", to: 2 }] }) },
+  validateEdges: {
+    body: () => ({ edges: [{ from: 1, relation: "related", to: 2 }] }),
+    refusals: {
+      insufficient_capability: async (scene) => ({ token: (await scene.token({ capabilities: ["advance"] })).token }),
+    },
+  },
   listRepositories: { refusals: { validation_failed: () => ({ query: "limit=0" }) } },
 
   proposeItem: {
@@ -140,7 +145,8 @@ export const CALLS: Readonly<Record<string, Call>> = {
     },
   },
   createGrouping: {
-    body: () => grouping(),
+    // Under the token of the item whose result it is.
+    body: (_, { number }) => grouping(number === undefined ? {} : { emittedBy: number }),
     refusals: {
       conflict: async (scene) => {
         const epic = { title: "Taken", slug: "taken" };
@@ -168,7 +174,7 @@ export const CALLS: Readonly<Record<string, Call>> = {
     },
   },
 
-  claimNext: { body: () => ({ owner: "w" }) },
+  claimNext: { body: () => ({ owner: randomUUID() }) },
   ...claimCalls(""),
   ...claimCalls("OnRecord"),
 
@@ -194,7 +200,7 @@ export const CALLS: Readonly<Record<string, Call>> = {
       }),
     },
   },
-  advanceItems: { body: (scene) => ({ transitions: [{ number: scene.item(), trigger: "hold" }] }) },
+  advanceItems: { body: () => ({ transitions: [{ number: 1, trigger: "hold" }] }) },
 
   createToken: { body: () => ({ name: randomUUID(), capabilities: ["read"] }) },
   listTokens: {},
@@ -210,11 +216,6 @@ export const CALLS: Readonly<Record<string, Call>> = {
     refusals: {
       validation_failed: () => ({ query: "types=nonsense" }),
       not_found: () => ({ query: "repo=acme/nowhere" }),
-      scope_forbidden: async (scene) => {
-        const other = `acme/other-${randomUUID().slice(0, 8)}`;
-        await scene.world.repository(other);
-        return { token: (await scene.token({ repos: [other] })).token };
-      },
     },
   },
 
@@ -267,10 +268,27 @@ export const CALLS: Readonly<Record<string, Call>> = {
 };
 
 function claimCalls(suffix: "" | "OnRecord"): Record<string, Call> {
+  /** The same key for two calls under a claim, of which the first succeeds. */
+  const twice =
+    (call: "renew" | "release", other: object): Provoke =>
+    async (scene) => {
+      const on: Target = suffix === "" ? { number: scene.item() } : { ...(await scene.record()) };
+      const at = suffix === "" ? `/items/${on.number}/claim` : `/memory/${on.topic}/${on.id}/claim`;
+      const { fencingToken } = await scene.api.repo("POST", at, { body: { owner: "w" } });
+      const headers = { "idempotency-key": randomUUID() };
+      await scene.api.repo("POST", `${at}/${call}`, { body: { fencingToken }, headers });
+      return { on, headers, body: { fencingToken, ...other } };
+    };
   return {
-    [`takeClaim${suffix}`]: { body: () => ({ owner: "w" }) },
-    [`renewClaim${suffix}`]: { body: () => ({ fencingToken: 41 }) },
-    [`releaseClaim${suffix}`]: { body: () => ({ fencingToken: 41 }) },
+    [`takeClaim${suffix}`]: { body: () => ({ owner: randomUUID() }) },
+    [`renewClaim${suffix}`]: {
+      body: () => ({ fencingToken: 41 }),
+      refusals: { idempotency_mismatch: twice("renew", { leaseSeconds: 7 }) },
+    },
+    [`releaseClaim${suffix}`]: {
+      body: () => ({ fencingToken: 41 }),
+      refusals: { idempotency_mismatch: twice("release", { note: "other" }) },
+    },
     [`listGrants${suffix}`]: {},
     [`claimStatus${suffix}`]: {},
   };

@@ -6,6 +6,7 @@ import { createServer } from "../../../src/edges/http/server.ts";
 import { SetupSessions } from "../../../src/edges/http/setup-session.ts";
 import type { Deps } from "../../../src/services/deps.ts";
 import { KnownNames } from "../../../src/services/known-names.ts";
+import { Metrics } from "../../../src/services/metrics.ts";
 import { Setup } from "../../../src/services/setup.ts";
 import { openDatabase } from "../../../src/store/database.ts";
 import type { Repository } from "../../../src/store/repositories.ts";
@@ -17,7 +18,8 @@ export interface OddServer {
 }
 
 async function serve(world: World, change: Partial<Deps>, close: () => Promise<void>): Promise<OddServer> {
-  const deps = { ...world.app.deps, ...change };
+  // Metrics are registered once a server.
+  const deps = { ...world.app.deps, metrics: new Metrics(), ...change };
   const setup = new Setup({ github: deps.github, log: deps.log, envFile: join(tmpdir(), "no-such.env") });
   const app = await createServer(deps, {
     adminToken: ADMIN_TOKEN,

@@ -7,10 +7,10 @@ import { type Asked, type Call, NOWHERE } from "./calls.ts";
 import type { Operation } from "./document.ts";
 import type { Scene, Target } from "./scene.ts";
 
-/** What a call is about: a fresh item, a fresh record, or what its line says. */
-export async function targetOf(scene: Scene, { path }: Operation, call: Call): Promise<Target> {
+/** What a call is about: an item, a record, or what its line says. `fresh`: it is going to be changed. */
+async function targetOf(scene: Scene, { path }: Operation, call: Call, fresh: boolean): Promise<Target> {
   if (call.on) return call.on(scene);
-  if (path.includes("{number}")) return { number: scene.item() };
+  if (path.includes("{number}")) return { number: fresh ? scene.item() : scene.anyItem };
   if (path.includes("{id}")) return { ...(await scene.record()) };
   return path.includes("{topic}") ? { topic: "notes" } : {};
 }
@@ -19,6 +19,11 @@ type Recipe = (scene: Scene, operation: Operation, call: Call) => Asked | Promis
 
 export const RECIPES: Readonly<Record<string, Recipe>> = {
   unauthenticated: () => ({ token: null }),
+  // What is read needs `read` or `admin`; what is not, something else than `read`.
+  insufficient_capability: async (scene, { method }) => ({
+    token: (await scene.token({ capabilities: [method === "GET" ? "advance" : "read"] })).token,
+  }),
+  scope_forbidden: async (scene) => ({ token: await scene.boundElsewhere() }),
   validation_failed: (_, { path }) =>
     path.includes("{owner}")
       ? { on: { owner: "no%20name" } }
@@ -89,7 +94,7 @@ export async function send(scene: Scene, operation: Operation, call: Call, asked
   const on: Target = {
     owner: "acme",
     repo: "widgets",
-    ...(isWhole ? {} : await targetOf(scene, operation, call)),
+    ...(isWhole ? {} : await targetOf(scene, operation, call, sent.headers !== undefined)),
     ...other,
   };
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(on[name]));

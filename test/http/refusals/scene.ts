@@ -13,7 +13,7 @@ export type Target = Readonly<Record<string, string | number>>;
 /** Which server is asked: the running one, one without its database, or one whose repository has just moved away. */
 export type ServerName = "running" | "away" | "moved";
 
-const ITEMS = 90;
+const ITEMS = 80;
 
 export class Scene {
   readonly world: World;
@@ -44,6 +44,7 @@ export class Scene {
       alice.openIssue({ title: `Work ${n}`, labels: ["backlog"] }),
     );
     await world.settled();
+    await world.repository("acme/elsewhere");
     // Known here, and without the App.
     await world.db.transaction().execute((trx) => createLocalRepository(trx, "local", "bare"));
     const [away, moved] = [await awayServer(world), await movedServer(world)];
@@ -68,6 +69,11 @@ export class Scene {
     return this.world.api;
   }
 
+  /** An item that is there, and is not to be changed. */
+  get anyItem(): number {
+    return this.#items[0] ?? 0;
+  }
+
   /** An item that nobody has used yet. */
   item(): number {
     const number = this.#items.pop();
@@ -86,6 +92,13 @@ export class Scene {
   async token(body: object = {}): Promise<{ id: string; token: string }> {
     const asked = { name: "a test", capabilities: ["read", "claim", "write"], ...body };
     return (await this.api.send("POST", "/api/v1/tokens", { body: asked })).body;
+  }
+
+  /** The secret of a token that may do anything, but only to one tag of another repository. */
+  async boundElsewhere(): Promise<string> {
+    const capabilities = ["read", "claim", "write", "advance", "author", "admin"];
+    const bounds = { repos: ["acme/elsewhere"], scope: { tagsInclude: ["nothing-has-it"] } };
+    return (await this.token({ capabilities, ...bounds })).token;
   }
 
   send(server: ServerName, method: string, path: string, sent: Sent): Promise<Answer> {
