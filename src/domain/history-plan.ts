@@ -120,7 +120,12 @@ function parkingPlan(item: KnownItem, facts: HistoryPlanFacts): Transition[] {
     const kind = item.isLeftAlone ? "ask_park" : "park";
     return isAfterEnd ? [] : [{ kind, by: stale?.login ?? GHOST }];
   }
-  if (item.state === null && item.parkAsked && !pending.stale && !hasLabel(issue.labels, settings.labels.stale)) {
+  if (
+    item.state === null &&
+    item.parkAsked &&
+    !pending.stale &&
+    !hasLabel(issue.labels, settings.labels.stale)
+  ) {
     return stale?.action === "unlabeled" && stale.human
       ? [{ kind: "ask_park", by: null }]
       : [{ kind: "add_label", label: settings.labels.stale }];
@@ -152,7 +157,9 @@ function endingPlan(item: KnownItem, { issue, ended, pending }: HistoryPlanFacts
     if (!issue.open) return [];
     // An agent's reopening brings nothing back (protocol 8).
     if (isOver)
-      return !ended.human || isEarlier(ended, item.stateEventAt) ? [] : [{ kind: "reopen", by, at: ended.at }];
+      return !ended.human || isEarlier(ended, item.stateEventAt)
+        ? []
+        : [{ kind: "reopen", by, at: ended.at }];
     return item.state === null && isNews(ended, item.stateEventAt)
       ? [{ kind: "still_open", at: ended.at }]
       : [];

@@ -13,10 +13,16 @@ import type { Deps } from "./deps.ts";
 import { itemBody } from "./item-body.ts";
 import { isPartOf } from "./ready.ts";
 
-export async function getItem(deps: Deps, repository: Repository, number: number): Promise<ItemBody> {
+/** `caller`: who asks, where it is told who holds the resources that the item needs. */
+export async function getItem(
+  deps: Deps,
+  repository: Repository,
+  number: number,
+  caller: Caller | null = null,
+): Promise<ItemBody> {
   const found = await findItemView(deps.db, repository.id, number, repository.settings);
   if (!found?.item.facts.enrolled) throw noItem(repository, number);
-  return itemBody(deps.db, repository, found.item, { now: found.now, region: null });
+  return itemBody(deps.db, repository, found.item, { now: found.now, region: null }, caller);
 }
 
 export const noItem = (repository: Repository, number: number): Problem =>
@@ -58,7 +64,8 @@ export async function listItems(
         (query.role === undefined || query.role === role) &&
         (query.epic === undefined || isPartOf(item, repository, query.epic));
       if (wanted && items.length === query.limit) return { items, nextCursor: cursorOf(after) };
-      if (wanted) items.push(await itemBody(deps.db, repository, item, { now: page.now, region: null }));
+      if (wanted)
+        items.push(await itemBody(deps.db, repository, item, { now: page.now, region: null }, caller));
       after = facts.number;
     }
     if (page.items.length < pageSize) return { items, nextCursor: null };

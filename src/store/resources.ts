@@ -4,7 +4,8 @@
  */
 
 import { type RawBuilder, type SqlBool, sql } from "kysely";
-import type { ResourceEnd } from "../domain/resources.ts";
+import { BACKLOG, itemId, recordKey } from "../domain/record-key.ts";
+import type { OpenLease, ResourceEnd } from "../domain/resources.ts";
 import type { Scope } from "../domain/scope.ts";
 import type { Db, Trx } from "./database.ts";
 import { reaches } from "./reach.ts";
@@ -60,6 +61,23 @@ function seen({ repositories, scope }: Sight): RawBuilder<SqlBool> {
   const here =
     repositories === null ? sql`true` : sql`l.repository_id = any (${[...repositories]}::bigint[])`;
   return sql<SqlBool>`${here} and ${reaches(scope, sql`l.repository_id`, sql`l.number`)}`;
+}
+
+/** Names an item among those of all repositories. */
+export const placeOf = ({ repositoryId, number }: OpenLease["holder"]): string => `${repositoryId}/${number}`;
+
+/** The holders of these leases that may be seen: their keys by their place. */
+export async function visibleItems(
+  db: Db,
+  sight: Sight,
+  leases: readonly OpenLease[],
+): Promise<Map<string, string>> {
+  const { rows } = await sql<{ repositoryId: number; number: number; owner: string; name: string }>`
+    select l.repository_id as "repositoryId", l.number, r.owner, r.name
+    from unnest(${leases.map(({ holder }) => holder.repositoryId)}::bigint[],
+      ${leases.map(({ holder }) => holder.number)}::int[]) as l (repository_id, number)
+    join repository r on r.id = l.repository_id where ${seen(sight)}`.execute(db);
+  return new Map(rows.map((row) => [placeOf(row), recordKey(row, BACKLOG, itemId(row.number))]));
 }
 
 /** Leases that are held now, by key. */

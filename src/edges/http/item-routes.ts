@@ -121,7 +121,7 @@ export function itemRoutes(app: Routes, deps: Deps): void {
     },
     async (request) => {
       const repository = await repositoryByName(deps, repositoryName(request.params));
-      return getItem(deps, repository, request.params.number);
+      return getItem(deps, repository, request.params.number, request.caller);
     },
   );
   app.patch(
