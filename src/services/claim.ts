@@ -56,7 +56,16 @@ const MARK_AFTER_SECONDS = 2;
  * Grants the claim or says why not. The marker is promised with the grant; under `once`, so is the answer. With a
  * `delivery`, a grant that does not reach its caller is taken back; without one nobody can wait.
  */
-export async function claim(
+export async function claim(...asked: Parameters<typeof takeOrWait>): Promise<ClaimAnswer> {
+  const answer = await takeOrWait(...asked);
+  const [{ metrics }] = asked;
+  metrics.claimed(answer.granted ? "granted" : answer.reason);
+  if (answer.granted && answer.previous?.lapsed)
+    metrics.reclaimed(answer.previous.owner === answer.owner ? "same_owner" : "other");
+  return answer;
+}
+
+async function takeOrWait(
   deps: Deps,
   caller: Caller,
   target: ClaimTarget,

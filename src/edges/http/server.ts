@@ -23,6 +23,7 @@ import { itemRoutes } from "./item-routes.ts";
 import { linkRoutes } from "./link-routes.ts";
 import { memoryListRoutes } from "./memory-list-routes.ts";
 import { memoryRoutes } from "./memory-routes.ts";
+import { measureRequests, metricsRoutes } from "./metrics-routes.ts";
 import { queueRoutes } from "./queue-routes.ts";
 import { repoRoutes } from "./repo-routes.ts";
 import { resourceRoutes } from "./resource-routes.ts";
@@ -54,6 +55,7 @@ export async function createServer(deps: Deps, options: ServerOptions): Promise<
     // What fails before a route is found, such as an address that cannot be decoded.
     frameworkErrors: (error, request, reply) => answerError(deps.log, error, request, reply),
   }).withTypeProvider<ZodTypeProvider>();
+  measureRequests(app as unknown as Server, deps);
   // Fastify takes text too; the API speaks JSON.
   app.removeContentTypeParser("text/plain");
   app.setValidatorCompiler(validatorCompiler);
@@ -105,6 +107,7 @@ export async function createServer(deps: Deps, options: ServerOptions): Promise<
     memoryListRoutes(routes, deps);
     resourceRoutes(routes, deps);
     queueRoutes(routes, deps);
+    metricsRoutes(routes, deps);
   });
   app.get("/openapi.json", { schema: { hide: true } }, async () => app.swagger());
   app.get("/", { schema: { hide: true } }, async (_request, reply) => reply.redirect("/docs"));
