@@ -5,11 +5,8 @@ import type { KnownIssue, KnownItem, Transition } from "../domain/issue-transiti
 import type { IssueSnapshot } from "../domain/mirror-merge.ts";
 import { itemRef } from "../domain/record-key.ts";
 import { ITEM_TAG, prioritiesOfLabels, tagValues, withTag } from "../domain/tags.ts";
-import { isLeftAlone } from "../domain/why-not.ts";
 import type { Db, Trx } from "../store/database.ts";
-import { findItemView } from "../store/item-facts.ts";
 import {
-  askPark,
   closeIncidents,
   findItem,
   insertItem,
@@ -19,6 +16,7 @@ import {
   setEnrolled,
 } from "../store/items.ts";
 import { labelPromise, settlePromise } from "../store/outbox.ts";
+import { askPark, isLeftAlone } from "../store/parking.ts";
 import { findRecord, saveRecord, setRecordTags } from "../store/records.ts";
 import type { Repository } from "../store/repositories.ts";
 import {
@@ -41,13 +39,13 @@ export async function knownItem(
 ): Promise<(KnownItem & { readonly tags: readonly string[] }) | null> {
   const item = await findItem(db, repository.id, number);
   if (!item) return null;
-  const found = await findItemView(db, repository.id, number, repository.settings);
-  const tags = found?.item.facts.tags ?? [];
+  const record = await findRecord(db, itemRef(repository.id, number));
+  const tags = record?.tags ?? [];
   return {
     ...item,
     tags,
     priorities: tagValues(tags, "priority:"),
-    isLeftAlone: found !== null && isLeftAlone(found.item.facts, found.now),
+    isLeftAlone: await isLeftAlone(db, repository.id, number, repository.settings.quarantineSeconds),
   };
 }
 

@@ -533,7 +533,8 @@ function carriedOut<Facts extends IssueFacts & { item: KnownItem }>(
       reopen: null,
     } as const;
     if (step.kind in state) {
-      known = { ...known, state: state[step.kind as keyof typeof state], stateEventAt: facts.event.at };
+      const next = state[step.kind as keyof typeof state];
+      known = { ...known, state: next, stateEventAt: facts.event.at, parkAsked: false };
     }
   }
   return { ...facts, item: known, issue: seen };
