@@ -4,8 +4,9 @@ import type { Completion } from "../domain/comments.ts";
 import type { KnownIssue, KnownItem, Transition } from "../domain/issue-transitions.ts";
 import type { IssueSnapshot } from "../domain/mirror-merge.ts";
 import { itemRef } from "../domain/record-key.ts";
-import { ITEM_TAG, prioritiesOfLabels, tagValues, withTag } from "../domain/tags.ts";
+import { ITEM_TAG, type Priority, prioritiesOfLabels, tagValues, withTag } from "../domain/tags.ts";
 import type { Db, Trx } from "../store/database.ts";
+import { priorityOfEpic } from "../store/groupings.ts";
 import {
   closeIncidents,
   findItem,
@@ -45,9 +46,14 @@ export async function knownItem(
     ...item,
     tags,
     priorities: tagValues(tags, "priority:"),
+    fallbackPriority: await fallbackPriority(db, repository, number),
     isLeftAlone: await isLeftAlone(db, repository.id, number, repository.settings.quarantineSeconds),
   };
 }
+
+/** What an item has without a priority label: its epic's, else the default (protocol 2). */
+const fallbackPriority = async (db: Db, { id, settings }: Repository, number: number): Promise<Priority> =>
+  (await priorityOfEpic(db, id, number)) ?? settings.defaults.priority;
 
 export const knownIssue = (issue: IssueSnapshot): KnownIssue => ({
   open: issue.open,
@@ -145,7 +151,7 @@ async function enrol(
 ): Promise<void> {
   const { defaults } = repository.settings;
   const asked = prioritiesOfLabels(issue.labels);
-  const priorities = asked.length > 0 ? asked : [defaults.priority];
+  const priorities = asked.length > 0 ? asked : [await fallbackPriority(trx, repository, number)];
   await insertItem(trx, {
     repositoryId: repository.id,
     number,
