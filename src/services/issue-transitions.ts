@@ -117,13 +117,14 @@ async function carryOutOne(
       });
     case "park":
       return parkItem(trx, at, parkByLabel(transition.by, eventAt));
-    case "ask_park":
-      return askPark(
-        trx,
-        repository.id,
-        number,
-        transition.by === null ? null : { by: transition.by, at: eventAt },
-      );
+    case "ask_park": {
+      const { by } = transition;
+      await askPark(trx, repository.id, number, by === null ? null : { by, at: eventAt });
+      if (by !== null) return;
+      await closeIncidents(trx, repository.id, number, ["label_removed_by_agent"]);
+      const label = labelPromise(number, repository.settings.labels.stale);
+      return settlePromise(trx, repository.id, label, "no longer asked for");
+    }
     case "unpark":
       return unparkItem(trx, at, transition.by, eventAt);
     case "complete":
