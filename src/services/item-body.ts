@@ -8,28 +8,28 @@ import { roleOf } from "../domain/item-state.ts";
 import { isHeld } from "../domain/lease.ts";
 import { isResumable, whyNotReady } from "../domain/ready-set.ts";
 import { itemOfTarget, itemRef, recordKey } from "../domain/record-key.ts";
+import type { View } from "../domain/scope.ts";
 import { isPhase, isPriority, tagValue } from "../domain/tags.ts";
 import { type Asker, roleFacts } from "../domain/why-not.ts";
 import type { Db } from "../store/database.ts";
 import { findResumes, type ResumeRow } from "../store/handover.ts";
 import { defectTimes } from "../store/item-checks.ts";
-import type { ItemView } from "../store/item-view.ts";
 import type { Repository } from "../store/repositories.ts";
 import { placeOf, visibleItems } from "../store/resources.ts";
-import type { Caller } from "./caller.ts";
 import { printAnchors, printLinks } from "./record-links.ts";
 import { resumeBlock } from "./resume-pack.ts";
+import type { SeenItem } from "./withhold.ts";
 
 export const defectBody = (defect: Defect) => ({ ...defect, since: defect.since.toISOString() });
 
 export async function itemBody(
   db: Db,
   repository: Repository,
-  item: ItemView,
+  item: SeenItem,
   asker: Asker,
-  caller: Caller | null = null,
+  view: View | null = null,
 ): Promise<ItemBody> {
-  const [body] = await itemBodies(db, repository, [item], asker, caller);
+  const [body] = await itemBodies(db, repository, [item], asker, view);
   if (body === undefined) throw new Error("an item has one body");
   return body;
 }
@@ -38,18 +38,18 @@ export async function itemBody(
 export async function itemBodies(
   db: Db,
   repository: Repository,
-  items: readonly ItemView[],
+  items: readonly SeenItem[],
   asker: Asker,
-  caller: Caller | null = null,
+  view: View | null = null,
 ): Promise<ItemBody[]> {
-  const numbersOf = (some: readonly ItemView[]): number[] => some.map(({ facts }) => facts.number);
+  const numbersOf = (some: readonly SeenItem[]): number[] => some.map(({ facts }) => facts.number);
   const [resumes, times] = await Promise.all([
     findResumes(db, repository.id, numbersOf(items)),
     defectTimes(db, repository.id, numbersOf(items.filter(({ defects }) => defects.length > 0))),
   ]);
   return Promise.all(
     items.map((item) =>
-      bodyOf(db, repository, item, asker, { resume: resumes.get(item.facts.number) ?? null, times, caller }),
+      bodyOf(db, repository, item, asker, { resume: resumes.get(item.facts.number) ?? null, times, view }),
     ),
   );
 }
@@ -58,15 +58,15 @@ interface Around {
   readonly resume: ResumeRow | null;
   readonly times: ReadonlyMap<string, Date>;
   /** Null: nobody in particular, who is told of no other item. */
-  readonly caller: Caller | null;
+  readonly view: View | null;
 }
 
 async function bodyOf(
   db: Db,
   repository: Repository,
-  item: ItemView,
+  item: SeenItem,
   asker: Asker,
-  { resume, times, caller }: Around,
+  { resume, times, view }: Around,
 ): Promise<ItemBody> {
   const { facts } = item;
   const held = isHeld(facts.claim, asker.now);
@@ -113,7 +113,7 @@ async function bodyOf(
     stale: staleness(item.anchoring),
     staleLinks: await printAnchors(db, repository, item.anchoring.drifted),
     anchors: item.anchoring.state,
-    resourceLeases: await leasesOf(db, repository, item, caller),
+    resourceLeases: await leasesOf(db, repository, item, view),
     defects: item.defects.map((defect) => defectBody(since(defect))),
     reasons: reasons.map((reason) => reasonBody(reason)),
     createdAt: facts.createdAt.toISOString(),
@@ -121,15 +121,10 @@ async function bodyOf(
   };
 }
 
-async function leasesOf(
-  db: Db,
-  repository: Repository,
-  { facts, resources }: ItemView,
-  caller: Caller | null,
-) {
+async function leasesOf(db: Db, repository: Repository, { facts, resources }: SeenItem, view: View | null) {
   const others = resources.flatMap(({ held, lease }) => (held || lease === null ? [] : lease));
-  const isAsked = caller !== null && others.length > 0;
-  const seen = isAsked ? await visibleItems(db, caller, others) : new Map<string, string>();
+  const isAsked = view !== null && others.length > 0;
+  const seen = isAsked ? await visibleItems(db, view, others) : new Map<string, string>();
   const ref = itemRef(repository.id, facts.number);
   return resources.map(({ key, mode, held, lease }) => ({
     key,

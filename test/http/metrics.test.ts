@@ -66,7 +66,7 @@ const scraped = async (api = world.api) => {
   return parse(answer.body);
 };
 
-async function valueOf(
+async function sampleOf(
   name: string,
   labels: Record<string, string> = {},
   api = world.api,
@@ -90,7 +90,7 @@ const becomes = (
   waitFor(
     `${name} to change`,
     async () => {
-      const value = await valueOf(name, labels, api);
+      const value = await sampleOf(name, labels, api);
       return wanted(value) ? null : `it is ${value}`;
     },
     10_000,
@@ -102,9 +102,9 @@ async function growth(
   labels: Record<string, string>,
   act: () => Promise<unknown>,
 ): Promise<number> {
-  const before = (await valueOf(name, labels)) ?? 0;
+  const before = (await sampleOf(name, labels)) ?? 0;
   await act();
-  return ((await valueOf(name, labels)) ?? 0) - before;
+  return ((await sampleOf(name, labels)) ?? 0) - before;
 }
 
 async function item(title: string): Promise<number> {
@@ -301,13 +301,13 @@ describe("each moves when its thing happens", () => {
       );
     });
     expect(swept).toBe(1);
-    expect(await valueOf("leasehold_sweep_parked_items_total")).toBe(0);
+    expect(await sampleOf("leasehold_sweep_parked_items_total")).toBe(0);
   });
 
   it("ready items of each repository, the same on every replica", async () => {
     const labels = { repository: "acme/widgets" };
     await becomes("leasehold_ready_items", labels, (value) => value !== null);
-    const before = (await valueOf("leasehold_ready_items", labels)) ?? 0;
+    const before = (await sampleOf("leasehold_ready_items", labels)) ?? 0;
     const number = await item("Ready");
     await becomes("leasehold_ready_items", labels, (value) => value === before + 1);
     const other = await world.secondReplica();
@@ -351,8 +351,8 @@ describe("each moves when its thing happens", () => {
     await blocker.query("begin");
     await blocker.query("lock table event_new in access exclusive mode");
     await becomes("leasehold_database_up", {}, (value) => value === 0);
-    expect(await valueOf("leasehold_claim_waiters")).toBeNull();
-    expect(await valueOf("leasehold_ready_items", { repository: "acme/widgets" })).toBeNull();
+    expect(await sampleOf("leasehold_claim_waiters")).toBeNull();
+    expect(await sampleOf("leasehold_ready_items", { repository: "acme/widgets" })).toBeNull();
     await blocker.query("rollback");
     blocker.release();
     await becomes("leasehold_database_up", {}, (value) => value === 1);

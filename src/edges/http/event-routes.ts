@@ -13,10 +13,11 @@ export function eventRoutes(app: Routes, deps: Deps): void {
   app.get(
     "/api/v1/events",
     {
-      config: { capability: "read", isStream: true },
+      config: { capability: "read", scope: "filtered", isStream: true },
       // A stream has no end to tell the length of.
       exposeHeadRoute: false,
       schema: {
+        operationId: "followEvents",
         summary: "Follow what happens",
         description:
           "Server-sent events, in the order of commits. Each has an `id`: sent back as `Last-Event-ID`, the stream goes on after it, and nothing is missed or told twice.",
@@ -25,7 +26,7 @@ export function eventRoutes(app: Routes, deps: Deps): void {
         headers: EventsHeaders,
         response: {
           200: { description: "The stream", content: { "text/event-stream": { schema: EventBody } } },
-          ...refusing(...READ_CODES),
+          ...refusing(...READ_CODES, "scope_forbidden"),
         },
       },
     },
