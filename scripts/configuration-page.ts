@@ -162,7 +162,7 @@ held back keeps its old value, and \`GET /health\` lists it under \`config\`.
 |---|---|
 | \`enroll\` | \`labeled\` becoming \`all\`: issues that nobody enrolled would be offered |
 | \`labels\` | any other name (upper and lower case are the same) |
-| \`agents\` | an entry taken away |
+| \`agents\` | an entry taken away, or added: whoever is listed also parks and closes nothing any more |
 | \`poisonThreshold\` | raising it |
 | \`quarantineSeconds\` | shortening it |
 | \`requireAnchors\` | \`true\` becoming \`false\` |
@@ -180,7 +180,7 @@ held back keeps its old value, and \`GET /health\` lists it under \`config\`.
   later push went over it: that is held back, too.
 - **The first file** is taken as it is found: whoever installed the App accepted it. If it is not valid the defaults
   hold, and what mends it is a change like any other. A file that is first pushed later is one, too.
-- Keep one human out of \`agents\`: adding an entry is no loosening, and takes effect whoever does it.
+- Keep one human out of \`agents\`: nobody who is listed can take an entry away again.
 
 ## What a change does
 

@@ -52,7 +52,7 @@ export function planFromHistory(facts: HistoryPlanFacts): Transition[] {
   const wanted = isWanted(issue, settings);
   if (item.enrolled !== wanted) plan.push({ kind: "enrolled", enrolled: wanted });
   const asked = prioritiesOfLabels(issue.labels);
-  const priorities = asked.length > 0 ? asked : [settings.defaults.priority];
+  const priorities = asked.length > 0 ? asked : [item.fallbackPriority];
   if (priorities.join() !== [...item.priorities].sort().join())
     plan.push({ kind: "priorities", values: priorities });
   return [...plan, ...admissionPlan(item, facts), ...parkingPlan(item, facts), ...endingPlan(item, facts)];
@@ -71,7 +71,7 @@ export function leavesQuestion(
   if (item === null) return wanted && issue.open;
   const { gate, stale } = settings.labels;
   const asked = prioritiesOfLabels(issue.labels);
-  const priorities = asked.length > 0 ? asked : [settings.defaults.priority];
+  const priorities = asked.length > 0 ? asked : [item.fallbackPriority];
   const isOver = item.state === "complete" || item.state === "cancelled";
   return (
     item.enrolled !== wanted ||

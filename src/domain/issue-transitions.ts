@@ -5,7 +5,7 @@
 
 import type { ItemState } from "./item-state.ts";
 import type { RepositorySettings } from "./settings.ts";
-import { hasLabel, prioritiesOfLabels, sameLabel } from "./tags.ts";
+import { hasLabel, type Priority, prioritiesOfLabels, sameLabel } from "./tags.ts";
 
 export interface IssueEvent {
   /** GitHub's, and `converted`: closed because it became a discussion, of which only the event list tells. */
@@ -25,6 +25,8 @@ export interface KnownItem {
   /** GitHub's time of the event that decided the state; null when Leasehold itself did, or nothing yet. */
   readonly stateEventAt: Date | null;
   readonly priorities: readonly string[];
+  /** What it has without a priority label: its epic's, else the default. */
+  readonly fallbackPriority: Priority;
   /** Held, quarantined or in review: it is not parked now (protocol 5). */
   readonly isLeftAlone: boolean;
   /** A human asked for it to be parked when that is over. */
@@ -189,7 +191,7 @@ function enrolment(item: KnownItem, { issue, settings }: IssueFacts): Transition
   const enrolled = isWanted(issue, settings);
   if (enrolled !== item.enrolled) plan.push({ kind: "enrolled", enrolled });
   const asked = prioritiesOfLabels(issue.labels);
-  const values = asked.length > 0 ? asked : [settings.defaults.priority];
+  const values = asked.length > 0 ? asked : [item.fallbackPriority];
   if (values.join() !== [...item.priorities].sort().join()) plan.push({ kind: "priorities", values });
   return plan;
 }

@@ -1,11 +1,16 @@
-/** Looks at the defects of items whose facts changed, and keeps what it finds (protocol 6). */
+/** Looks at items whose facts changed: keeps the defects that it finds (protocol 6), and their epics' priorities. */
 
 import { tellingDefects } from "../domain/defects.ts";
 import { isExcluding } from "../domain/ready-set.ts";
+import { itemRef } from "../domain/record-key.ts";
+import { prioritiesOfLabels, tagValues, withTag } from "../domain/tags.ts";
 import { type Db, inTransaction, type Trx } from "../store/database.ts";
-import { keepDefects, takeChecks } from "../store/item-checks.ts";
+import { priorityOfEpic } from "../store/groupings.ts";
+import { askItemChecks, keepDefects, takeChecks } from "../store/item-checks.ts";
 import { itemViews } from "../store/item-facts.ts";
-import { findRepositoryById } from "../store/repositories.ts";
+import type { ItemView } from "../store/item-view.ts";
+import { findRecord, setRecordTags, tryLockRecord } from "../store/records.ts";
+import { findRepositoryById, type Repository } from "../store/repositories.ts";
 
 /** Whoever changes one of them waits so long for the others. */
 const BATCH = 10;
@@ -29,9 +34,33 @@ async function checkOf(trx: Trx, repositoryId: number, numbers: readonly number[
   const repository = await findRepositoryById(trx, repositoryId);
   if (!repository) return;
   const { items } = await itemViews(trx, repositoryId, numbers, repository.settings);
-  for (const { facts, defects } of items) {
+  for (const item of items) {
+    const { facts, defects } = item;
     const found = facts.enrolled ? tellingDefects(facts, defects) : [];
     const isFlawed = found.some(({ code }) => isExcluding(code));
+    if (facts.enrolled && facts.state === null) await followEpic(trx, repository, item);
     await keepDefects(trx, { repositoryId, number: facts.number }, found, isFlawed);
   }
+}
+
+/**
+ * An item without a priority label has its epic's priority, whichever changed (protocol 2). Its row is locked here before
+ * its record, and elsewhere after: so the record's lock is not waited for.
+ */
+async function followEpic(
+  trx: Trx,
+  repository: Repository,
+  { facts, labels, links }: ItemView,
+): Promise<void> {
+  const isPart = links.some((link) => link.relation === "partOf" && link.repositoryId === repository.id);
+  if (!isPart || prioritiesOfLabels(labels).length > 0) return;
+  const priority = await priorityOfEpic(trx, repository.id, facts.number);
+  if (priority === null || tagValues(facts.tags, "priority:").join() === priority) return;
+  const ref = itemRef(repository.id, facts.number);
+  if (!(await tryLockRecord(trx, ref))) {
+    await askItemChecks(trx, [{ repositoryId: repository.id, number: facts.number }]);
+    return;
+  }
+  const record = await findRecord(trx, ref);
+  if (record) await setRecordTags(trx, ref, withTag(record.tags, "priority:", [priority]));
 }

@@ -103,7 +103,8 @@ async function isWanted(deps: Deps, repository: Repository, row: OutboxRow): Pro
   const item = await findItem(deps.db, repository.id, issueNumber);
   const { gate, stale } = repository.settings.labels;
   if (sameLabel(effect.label, gate)) return item?.admitted === false;
-  if (sameLabel(effect.label, stale)) return item?.state === "parked";
+  if (sameLabel(effect.label, stale))
+    return item?.state === "parked" || (item?.state === null && item.parkAsked);
   return true;
 }
 

@@ -4,12 +4,10 @@ import type { Completion } from "../domain/comments.ts";
 import type { KnownIssue, KnownItem, Transition } from "../domain/issue-transitions.ts";
 import type { IssueSnapshot } from "../domain/mirror-merge.ts";
 import { itemRef } from "../domain/record-key.ts";
-import { ITEM_TAG, prioritiesOfLabels, tagValues, withTag } from "../domain/tags.ts";
-import { isLeftAlone } from "../domain/why-not.ts";
+import { ITEM_TAG, type Priority, prioritiesOfLabels, tagValues, withTag } from "../domain/tags.ts";
 import type { Db, Trx } from "../store/database.ts";
-import { findItemView } from "../store/item-facts.ts";
+import { priorityOfEpic } from "../store/groupings.ts";
 import {
-  askPark,
   closeIncidents,
   findItem,
   insertItem,
@@ -19,6 +17,7 @@ import {
   setEnrolled,
 } from "../store/items.ts";
 import { labelPromise, settlePromise } from "../store/outbox.ts";
+import { askPark, isLeftAlone } from "../store/parking.ts";
 import { findRecord, saveRecord, setRecordTags } from "../store/records.ts";
 import type { Repository } from "../store/repositories.ts";
 import {
@@ -41,15 +40,20 @@ export async function knownItem(
 ): Promise<(KnownItem & { readonly tags: readonly string[] }) | null> {
   const item = await findItem(db, repository.id, number);
   if (!item) return null;
-  const found = await findItemView(db, repository.id, number, repository.settings);
-  const tags = found?.item.facts.tags ?? [];
+  const record = await findRecord(db, itemRef(repository.id, number));
+  const tags = record?.tags ?? [];
   return {
     ...item,
     tags,
     priorities: tagValues(tags, "priority:"),
-    isLeftAlone: found !== null && isLeftAlone(found.item.facts, found.now),
+    fallbackPriority: await fallbackPriority(db, repository, number),
+    isLeftAlone: await isLeftAlone(db, repository.id, number, repository.settings.quarantineSeconds),
   };
 }
+
+/** What an item has without a priority label: its epic's, else the default (protocol 2). */
+const fallbackPriority = async (db: Db, { id, settings }: Repository, number: number): Promise<Priority> =>
+  (await priorityOfEpic(db, id, number)) ?? settings.defaults.priority;
 
 export const knownIssue = (issue: IssueSnapshot): KnownIssue => ({
   open: issue.open,
@@ -113,13 +117,14 @@ async function carryOutOne(
       });
     case "park":
       return parkItem(trx, at, parkByLabel(transition.by, eventAt));
-    case "ask_park":
-      return askPark(
-        trx,
-        repository.id,
-        number,
-        transition.by === null ? null : { by: transition.by, at: eventAt },
-      );
+    case "ask_park": {
+      const { by } = transition;
+      await askPark(trx, repository.id, number, by === null ? null : { by, at: eventAt });
+      if (by !== null) return;
+      await closeIncidents(trx, repository.id, number, ["label_removed_by_agent"]);
+      const label = labelPromise(number, repository.settings.labels.stale);
+      return settlePromise(trx, repository.id, label, "no longer asked for");
+    }
     case "unpark":
       return unparkItem(trx, at, transition.by, eventAt);
     case "complete":
@@ -147,7 +152,7 @@ async function enrol(
 ): Promise<void> {
   const { defaults } = repository.settings;
   const asked = prioritiesOfLabels(issue.labels);
-  const priorities = asked.length > 0 ? asked : [defaults.priority];
+  const priorities = asked.length > 0 ? asked : [await fallbackPriority(trx, repository, number)];
   await insertItem(trx, {
     repositoryId: repository.id,
     number,

@@ -7,14 +7,15 @@ import type { Defect } from "../domain/defects.ts";
 import { roleOf } from "../domain/item-state.ts";
 import { isHeld } from "../domain/lease.ts";
 import { isResumable, whyNotReady } from "../domain/ready-set.ts";
-import { BACKLOG, itemId, itemOfTarget, itemRef, recordKey } from "../domain/record-key.ts";
-import type { ItemLease } from "../domain/resources.ts";
+import { itemOfTarget, itemRef, recordKey } from "../domain/record-key.ts";
+import type { View } from "../domain/scope.ts";
 import { isPhase, isPriority, tagValue } from "../domain/tags.ts";
 import { type Asker, roleFacts } from "../domain/why-not.ts";
 import type { Db } from "../store/database.ts";
 import { findResumes, type ResumeRow } from "../store/handover.ts";
 import { defectTimes } from "../store/item-checks.ts";
 import type { Repository } from "../store/repositories.ts";
+import { placeOf, visibleItems } from "../store/resources.ts";
 import { printAnchors, printLinks } from "./record-links.ts";
 import { resumeBlock } from "./resume-pack.ts";
 import type { SeenItem } from "./withhold.ts";
@@ -26,8 +27,9 @@ export async function itemBody(
   repository: Repository,
   item: SeenItem,
   asker: Asker,
+  view: View | null = null,
 ): Promise<ItemBody> {
-  const [body] = await itemBodies(db, repository, [item], asker);
+  const [body] = await itemBodies(db, repository, [item], asker, view);
   if (body === undefined) throw new Error("an item has one body");
   return body;
 }
@@ -38,6 +40,7 @@ export async function itemBodies(
   repository: Repository,
   items: readonly SeenItem[],
   asker: Asker,
+  view: View | null = null,
 ): Promise<ItemBody[]> {
   const numbersOf = (some: readonly SeenItem[]): number[] => some.map(({ facts }) => facts.number);
   const [resumes, times] = await Promise.all([
@@ -46,9 +49,16 @@ export async function itemBodies(
   ]);
   return Promise.all(
     items.map((item) =>
-      bodyOf(db, repository, item, asker, { resume: resumes.get(item.facts.number) ?? null, times }),
+      bodyOf(db, repository, item, asker, { resume: resumes.get(item.facts.number) ?? null, times, view }),
     ),
   );
+}
+
+interface Around {
+  readonly resume: ResumeRow | null;
+  readonly times: ReadonlyMap<string, Date>;
+  /** Null: nobody in particular, who is told of no other item. */
+  readonly view: View | null;
 }
 
 async function bodyOf(
@@ -56,7 +66,7 @@ async function bodyOf(
   repository: Repository,
   item: SeenItem,
   asker: Asker,
-  { resume, times }: { resume: ResumeRow | null; times: ReadonlyMap<string, Date> },
+  { resume, times, view }: Around,
 ): Promise<ItemBody> {
   const { facts } = item;
   const held = isHeld(facts.claim, asker.now);
@@ -103,7 +113,7 @@ async function bodyOf(
     stale: staleness(item.anchoring),
     staleLinks: await printAnchors(db, repository, item.anchoring.drifted),
     anchors: item.anchoring.state,
-    resourceLeases: item.resources.map((resource) => leaseBody(repository, item, resource)),
+    resourceLeases: await leasesOf(db, repository, item, view),
     defects: item.defects.map((defect) => defectBody(since(defect))),
     reasons: reasons.map((reason) => reasonBody(reason)),
     createdAt: facts.createdAt.toISOString(),
@@ -111,14 +121,21 @@ async function bodyOf(
   };
 }
 
-/** Who else holds it is told to nobody here: it may be out of the caller's reach. */
-const leaseBody = (repository: Repository, { facts }: SeenItem, { key, mode, held, lease }: ItemLease) => ({
-  key,
-  mode,
-  held,
-  holderItem: held ? recordKey(repository, BACKLOG, itemId(facts.number)) : null,
-  expiresAt: lease?.expiresAt.toISOString() ?? null,
-});
+async function leasesOf(db: Db, repository: Repository, { facts, resources }: SeenItem, view: View | null) {
+  const others = resources.flatMap(({ held, lease }) => (held || lease === null ? [] : lease));
+  const isAsked = view !== null && others.length > 0;
+  const seen = isAsked ? await visibleItems(db, view, others) : new Map<string, string>();
+  const ref = itemRef(repository.id, facts.number);
+  return resources.map(({ key, mode, held, lease }) => ({
+    key,
+    mode,
+    held,
+    holderItem: held
+      ? recordKey(repository, ref.topic, ref.id)
+      : ((lease && seen.get(placeOf(lease.holder))) ?? null),
+    expiresAt: lease?.expiresAt.toISOString() ?? null,
+  }));
+}
 
 export function reasonBody(reason: ReturnType<typeof whyNotReady>[number]) {
   if (reason.reason === "defect") return reason;

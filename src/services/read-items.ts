@@ -26,7 +26,7 @@ export async function getItem(
   if (!found?.item.facts.enrolled) throw noItem(repository, number);
   const [item] = await withhold(deps.db, view, repository.id, [found.item]);
   if (!item) throw noItem(repository, number);
-  return itemBody(deps.db, repository, item, { now: found.now, region: null });
+  return itemBody(deps.db, repository, item, { now: found.now, region: null }, view);
 }
 
 export const noItem = (repository: Repository, number: number): Problem =>
@@ -68,7 +68,8 @@ export async function listItems(
         (query.role === undefined || query.role === role) &&
         (query.epic === undefined || isPartOf(item, repository, query.epic));
       if (wanted && items.length === query.limit) return { items, nextCursor: cursorOf(after) };
-      if (wanted) items.push(await itemBody(deps.db, repository, item, { now: page.now, region: null }));
+      if (wanted)
+        items.push(await itemBody(deps.db, repository, item, { now: page.now, region: null }, caller));
       after = facts.number;
     }
     if (page.items.length < pageSize) return { items, nextCursor: null };

@@ -4,7 +4,7 @@ import { sql } from "kysely";
 import { EPIC_BRANCH_PATTERN } from "../domain/branch-names.ts";
 import { isGrouping, type PartedItem } from "../domain/grouping.ts";
 import type { ParentFacts } from "../domain/parent.ts";
-import { tagValue } from "../domain/tags.ts";
+import { isPriority, type Priority, tagValue } from "../domain/tags.ts";
 import type { Db } from "./database.ts";
 
 /** An item that is to be a parent, with the branch that its parts go into; null: there is no such item. */
@@ -73,6 +73,19 @@ export async function branchOfIntegrated(
     where n.repository_id = ${repositoryId} and n.number = ${number}`.execute(db);
   const branch = tagValue(rows[0]?.tags ?? [], "baseBranch:");
   return branch !== null && EPIC_BRANCH_PATTERN.test(branch) ? branch : null;
+}
+
+/** The priority of what an item is part of: an item without a priority label has it, too (protocol 2). */
+export async function priorityOfEpic(db: Db, repositoryId: number, number: number): Promise<Priority | null> {
+  const { rows } = await sql<{ tags: string[] }>`
+    select r.tags from record_link l
+    join item e on e.repository_id = l.target_repository_id and e.number = l.target_number and e.enrolled
+    join record r on r.repository_id = e.repository_id and r.topic = 'backlog' and r.id = 'issue-' || e.number
+    where l.repository_id = ${repositoryId} and l.number = ${number} and l.relation = 'partOf'
+      and l.target_repository_id = ${repositoryId} and l.target_number <> ${number}
+    order by l.created_at, l.target limit 1`.execute(db);
+  const priority = tagValue(rows[0]?.tags ?? [], "priority:");
+  return priority !== null && isPriority(priority) ? priority : null;
 }
 
 /** The live groupings that came of an item (it `informs` their epics) and show no diagram yet. */

@@ -163,22 +163,6 @@ export async function setState(
     .execute();
 }
 
-/** A human asks for it to be parked, when nobody works on it any more; null: asks no longer. `at` is GitHub's time. */
-export async function askPark(
-  trx: Trx,
-  repositoryId: number,
-  number: number,
-  asked: { by: string; at: Date } | null,
-): Promise<void> {
-  await trx
-    .updateTable("item")
-    .set({ park_by: asked?.by ?? null, park_at: asked?.at ?? null })
-    .where("repository_id", "=", repositoryId)
-    .where("number", "=", number)
-    .where("state", "is", null)
-    .execute();
-}
-
 /** The issue was reopened then: a merge or a close of before ends the item no more. */
 export async function noteStillOpen(trx: Trx, repositoryId: number, number: number, at: Date): Promise<void> {
   await trx
@@ -258,22 +242,6 @@ export async function itemsBasedOn(db: Db, repositoryId: number, branch: string)
       and r.tags @> array[${`baseBranch:${branch}`}]
     order by i.number`.execute(db);
   return rows.map((row) => row.number);
-}
-
-/** Live items whose attempts may have crossed the threshold and that nobody holds: the sweep judges each afresh. */
-export async function itemsToSweep(db: Db, limit: number, after: { repositoryId: number; number: number }) {
-  const { rows } = await sql<{ repositoryId: number; number: number }>`
-    select i.repository_id as "repositoryId", i.number from item i
-    where i.state is null and i.enrolled
-      and (i.repository_id, i.number) > (${after.repositoryId}, ${after.number})
-      and (i.park_by is not null
-        or exists (select 1 from claim c where c.repository_id = i.repository_id
-                   and c.topic = 'backlog' and c.id = 'issue-' || i.number and c.fence > i.attempts_after
-                   and (not c.live or c.lease_expires_at <= db_now()))
-        or exists (select 1 from claim_marker m where m.repository_id = i.repository_id
-                   and m.issue_number = i.number and m.fence > i.attempts_after))
-    order by i.repository_id, i.number limit ${limit}`.execute(db);
-  return rows;
 }
 
 const MUST_SHOW = {

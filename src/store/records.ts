@@ -32,6 +32,15 @@ export async function lockRecord(trx: Trx, ref: RecordRef): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 7203))`.execute(trx);
 }
 
+/** As `lockRecord`, if nobody has it. */
+export async function tryLockRecord(trx: Trx, ref: RecordRef): Promise<boolean> {
+  await holdLocalRepository(trx, ref.repositoryId);
+  const name = `${ref.repositoryId}/${ref.topic}/${ref.id}`;
+  const { rows } = await sql<{ locked: boolean }>`
+    select pg_try_advisory_xact_lock(hashtextextended(${name}, 7203)) as locked`.execute(trx);
+  return rows[0]?.locked ?? false;
+}
+
 /** A repository that lives only here moves to GitHub's id when the App comes: not while it is written to. */
 export async function holdLocalRepository(trx: Trx, id: number): Promise<void> {
   if (id >= 0) return;

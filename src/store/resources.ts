@@ -4,8 +4,9 @@
  */
 
 import { type RawBuilder, type SqlBool, sql } from "kysely";
-import type { ResourceEnd } from "../domain/resources.ts";
-import type { Scope } from "../domain/scope.ts";
+import { BACKLOG, itemId, recordKey } from "../domain/record-key.ts";
+import type { OpenLease, ResourceEnd } from "../domain/resources.ts";
+import type { View } from "../domain/scope.ts";
 import type { Db, Trx } from "./database.ts";
 import { reaches } from "./reach.ts";
 import type { TakenResource } from "./take-claim.ts";
@@ -30,12 +31,6 @@ export async function takeResourcesBelow(
   return rows[0]?.answer ?? null;
 }
 
-/** What a caller may see (protocol 10). */
-export interface Sight {
-  readonly repositories: ReadonlySet<number> | null;
-  readonly scope: Scope | null;
-}
-
 export interface Interval {
   readonly id: number;
   readonly key: string;
@@ -56,14 +51,31 @@ const interval = sql`l.id, l.key, r.owner, r.name, l.number, l.acquired_at as "a
   coalesce(l.ended, case when l.expires_at <= db_now() then 'expired' end) as ended,
   coalesce(l.ended_at, case when l.expires_at <= db_now() then l.expires_at end) as "endedAt", l.ended_by as "endedBy"`;
 
-function seen({ repositories, scope }: Sight): RawBuilder<SqlBool> {
+function seen({ repositories, scope }: View): RawBuilder<SqlBool> {
   const here =
     repositories === null ? sql`true` : sql`l.repository_id = any (${[...repositories]}::bigint[])`;
   return sql<SqlBool>`${here} and ${reaches(scope, sql`l.repository_id`, sql`l.number`)}`;
 }
 
+/** Names an item among those of all repositories. */
+export const placeOf = ({ repositoryId, number }: OpenLease["holder"]): string => `${repositoryId}/${number}`;
+
+/** The holders of these leases that may be seen: their keys by their place. */
+export async function visibleItems(
+  db: Db,
+  sight: View,
+  leases: readonly OpenLease[],
+): Promise<Map<string, string>> {
+  const { rows } = await sql<{ repositoryId: number; number: number; owner: string; name: string }>`
+    select l.repository_id as "repositoryId", l.number, r.owner, r.name
+    from unnest(${leases.map(({ holder }) => holder.repositoryId)}::bigint[],
+      ${leases.map(({ holder }) => holder.number)}::int[]) as l (repository_id, number)
+    join repository r on r.id = l.repository_id where ${seen(sight)}`.execute(db);
+  return new Map(rows.map((row) => [placeOf(row), recordKey(row, BACKLOG, itemId(row.number))]));
+}
+
 /** Leases that are held now, by key. */
-export async function openLeases(db: Db, sight: Sight, limit: number): Promise<Interval[]> {
+export async function openLeases(db: Db, sight: View, limit: number): Promise<Interval[]> {
   const { rows } = await sql<Interval>`
     select ${interval} from resource_lease l join repository r on r.id = l.repository_id
     where l.ended is null and not ${isOver} and ${seen(sight)}
@@ -74,7 +86,7 @@ export async function openLeases(db: Db, sight: Sight, limit: number): Promise<I
 /** Intervals, the latest first: of a key, at a moment, or all there ever were. */
 export async function pastLeases(
   db: Db,
-  sight: Sight,
+  sight: View,
   { key, at, limit }: { key: string | null; at: Date | null; limit: number },
 ): Promise<Interval[]> {
   const { rows } = await sql<Interval>`

@@ -7,8 +7,11 @@ import fc from "fast-check";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { whyNotReady } from "../../src/domain/ready-set.ts";
+import { DEFAULT_SETTINGS } from "../../src/domain/settings.ts";
+import { isLeftAlone } from "../../src/domain/why-not.ts";
 import { checkItems } from "../../src/services/check-items.ts";
 import { type ItemPage, itemViews } from "../../src/store/item-facts.ts";
+import { isLeftAlone as isBusy } from "../../src/store/parking.ts";
 import { findRepositoryById } from "../../src/store/repositories.ts";
 import { type TestDatabase, testDatabase } from "../harness/test-database.ts";
 import {
@@ -144,6 +147,7 @@ const RARE: [Backlog, Asking[]][] = [
 const AT_ONCE = 25;
 const askers = fc.array(anAsker, { minLength: 4, maxLength: 8 });
 const RUNS = 80;
+const QUARANTINE = DEFAULT_SETTINGS.quarantineSeconds;
 
 it("SQL and the pure rules give the same verdict, for the same reason, on the same blockers", async () => {
   const seen = new Map<string, number>();
@@ -170,6 +174,12 @@ it("SQL and the pure rules give the same verdict, for the same reason, on the sa
       order by a.place`.execute(database.db);
     const pages = await Promise.all(ids.map(async (id) => [id, await meaningOf(id)] as const));
     const views = new Map(pages);
+    // The sweep asks the facts, an event two rows.
+    for (const [id, page] of pages) {
+      const [item] = page.items;
+      const rule = item && isLeftAlone(item.facts, page.now);
+      expect(item && (await isBusy(database.db, id, item.facts.number, QUARANTINE))).toBe(rule);
+    }
     for (const [index, { repo, number, owner, scope, takeover }] of asked.entries()) {
       const page = views.get(repo);
       const item = page?.items.find(({ facts }) => facts.number === number);

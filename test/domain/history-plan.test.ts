@@ -38,6 +38,7 @@ const ITEM: KnownItem = {
   state: null,
   stateEventAt: at(10),
   priorities: ["P2"],
+  fallbackPriority: "P2",
   isLeftAlone: false,
   parkAsked: false,
 };
@@ -225,6 +226,7 @@ describe("planFromHistory", () => {
       ["enrolled"],
     ],
     ["a priority label counts", facts(labels("P0")), ["priorities"]],
+    ["without one the epic's does", facts({}, { fallbackPriority: "P1" }), ["priorities"]],
   ])("%s", (_, given, expected) => {
     expect(kinds(planFromHistory(given))).toEqual(expected);
   });

@@ -43,6 +43,7 @@ const item = (facts: Partial<KnownItem> = {}): KnownItem => ({
   state: null,
   stateEventAt: null,
   priorities: ["P2"],
+  fallbackPriority: "P2",
   isLeftAlone: false,
   parkAsked: false,
   ...facts,
@@ -137,8 +138,8 @@ describe("priority belongs to GitHub (section 2)", () => {
       [{ kind: "priorities", values: ["P2"] }],
     ],
     [
-      "the default is the repository's",
-      { settings: settingsOf({ defaults: { ...DEFAULT_SETTINGS.defaults, priority: "P3" } }) },
+      "without a label it is the epic's, or the default",
+      { item: item({ fallbackPriority: "P3" }) },
       [{ kind: "priorities", values: ["P3"] }],
     ],
     [
@@ -494,6 +495,7 @@ const aKnownItem: fc.Arbitrary<KnownItem> = fc.record({
   state: fc.constantFrom(null, null, "parked", "complete", "cancelled"),
   stateEventAt: fc.option(fc.constantFrom(at(-120), at(-60), NOW)),
   priorities: fc.uniqueArray(fc.constantFrom("P0", "P1", "P2")),
+  fallbackPriority: fc.constantFrom("P2", "P1"),
   isLeftAlone: fc.boolean(),
   parkAsked: fc.boolean(),
 });
@@ -533,7 +535,8 @@ function carriedOut<Facts extends IssueFacts & { item: KnownItem }>(
       reopen: null,
     } as const;
     if (step.kind in state) {
-      known = { ...known, state: state[step.kind as keyof typeof state], stateEventAt: facts.event.at };
+      const next = state[step.kind as keyof typeof state];
+      known = { ...known, state: next, stateEventAt: facts.event.at, parkAsked: false };
     }
   }
   return { ...facts, item: known, issue: seen };

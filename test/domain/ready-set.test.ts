@@ -141,6 +141,20 @@ describe("overlapping (step 11)", () => {
     ]);
   });
 
+  it("or waits for a resource that another item holds: it is told of as waiting, and is a candidate", () => {
+    const wants = item({ number: 8, takenResources: ["staging"] });
+    const set = setOf([wants]);
+    expect(set).toMatchObject({ verdict: "overlapping", ready: [], overlapping: [] });
+    expect(set.waiting).toEqual([
+      {
+        number: 8,
+        reasons: [expect.objectContaining({ reason: "resource_unavailable", resources: ["staging"] })],
+      },
+    ]);
+    expect(setOf([{ ...wants, admitted: false }]).verdict).toBe("waiting");
+    expect(setOf([wants, item({ number: 9 })]).verdict).toBe("ready");
+  });
+
   it("is the verdict when nothing else could be claimed", () => {
     const flight = anchored(1, ["src"], { claim: HELD });
     expect(setOf([flight, anchored(7, ["src"])]).verdict).toBe("overlapping");
@@ -328,10 +342,15 @@ describe("any backlog", () => {
       fc.property(backlog, someDefects, (items, defects) => {
         const set = setOf(items, defects);
         expect(set.verdict === "ready").toBe(set.ready.length > 0);
-        expect(set.verdict === "overlapping").toBe(set.ready.length === 0 && set.overlapping.length > 0);
+        // Who only waits for a resource is a candidate all the same.
+        const candidates = set.waiting.filter(({ reasons }) =>
+          reasons.every(({ reason }) => reason === "resource_unavailable"),
+        );
+        const isHeldUp = set.overlapping.length + candidates.length > 0;
+        expect(set.verdict === "overlapping").toBe(set.ready.length === 0 && isHeldUp);
         expect(set.verdict === "idle").toBe(set.pending === 0);
         const inReview = set.waiting.some(({ reasons }) =>
-          reasons.some(({ reason }) => reason === "in_review"),
+          reasons.some(({ reason }) => reason === "in_review" || reason === "parked"),
         );
         const somethingMoves = set.inFlight.length + set.awaitingAdmission.length > 0 || inReview;
         if (set.verdict === "waiting") expect(somethingMoves).toBe(true);

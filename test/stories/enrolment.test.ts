@@ -185,6 +185,29 @@ describe("priority", () => {
     expect(await api.item(number)).toMatchObject({ priority: "P2" });
   });
 
+  it("without a label is the epic's, whenever that or the link changes; a label of its own goes before", async () => {
+    const [epic, plain, own] = [
+      await issue("backlog", "P1"),
+      await issue("backlog"),
+      await issue("backlog", "P3"),
+    ];
+    const priorityOf = async (number: number) => (await api.item(number)).priority;
+    for (const number of [plain, own]) {
+      const links = { add: { partOf: [`mem/backlog/issue-${epic}`] } };
+      await api.repo("PATCH", `/items/${number}`, { body: { links } });
+    }
+    await world.settled();
+    expect([await priorityOf(plain), await priorityOf(own)]).toEqual(["P1", "P3"]);
+    repo.as("alice").label(epic, "P0");
+    repo.as("alice").unlabel(epic, "P1");
+    await world.settled();
+    expect([await priorityOf(plain), await priorityOf(own)]).toEqual(["P0", "P3"]);
+    // Its own news changes nothing of that.
+    repo.as("alice").label(plain, "bug");
+    await world.settled();
+    expect(await priorityOf(plain)).toBe("P0");
+  });
+
   it("orders the ready set before age does", async () => {
     const other = await world.repository("acme/order");
     const open = (...labels: string[]) => {

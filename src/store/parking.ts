@@ -1,0 +1,53 @@
+/** What the park sweep and a human's label ask of items (protocol 5). */
+
+import { sql } from "kysely";
+import type { Db, Trx } from "./database.ts";
+
+/** A human asks for it to be parked, when nobody works on it any more; null: asks no longer. `at` is GitHub's time. */
+export async function askPark(
+  trx: Trx,
+  repositoryId: number,
+  number: number,
+  asked: { by: string; at: Date } | null,
+): Promise<void> {
+  await trx
+    .updateTable("item")
+    .set({ park_by: asked?.by ?? null, park_at: asked?.at ?? null })
+    .where("repository_id", "=", repositoryId)
+    .where("number", "=", number)
+    .where("state", "is", null)
+    .execute();
+}
+
+/** What `isLeftAlone` (domain/why-not.ts) says of an item's facts, by two rows. */
+export async function isLeftAlone(
+  db: Db,
+  repositoryId: number,
+  number: number,
+  quarantineSeconds: number,
+): Promise<boolean> {
+  const { rows } = await sql<{ busy: boolean }>`
+    select i.review is not distinct from 'in_review' or coalesce(c.live and (c.lease_expires_at > db_now()
+      or (i.active_at > c.lease_expires_at and db_now() < least(
+        i.active_at + make_interval(secs => ${quarantineSeconds}), c.lease_expires_at + interval '1 hour'))), false) as busy
+    from item i left join claim c
+      on c.repository_id = i.repository_id and c.topic = 'backlog' and c.id = 'issue-' || i.number
+    where i.repository_id = ${repositoryId} and i.number = ${number}`.execute(db);
+  return rows[0]?.busy ?? false;
+}
+
+/** Live items whose attempts may have crossed the threshold and that nobody holds: the sweep judges each afresh. */
+export async function itemsToSweep(db: Db, limit: number, after: { repositoryId: number; number: number }) {
+  const { rows } = await sql<{ repositoryId: number; number: number }>`
+    select i.repository_id as "repositoryId", i.number from item i
+    where i.state is null and i.enrolled
+      and (i.repository_id, i.number) > (${after.repositoryId}, ${after.number})
+      and (i.park_by is not null
+        or exists (select 1 from claim c where c.repository_id = i.repository_id
+                   and c.topic = 'backlog' and c.id = 'issue-' || i.number and c.fence > i.attempts_after
+                   and (not c.live or c.lease_expires_at <= db_now()))
+        or exists (select 1 from claim_marker m where m.repository_id = i.repository_id
+                   and m.issue_number = i.number and m.fence > i.attempts_after))
+    order by i.repository_id, i.number limit ${limit}`.execute(db);
+  return rows;
+}
