@@ -31,6 +31,7 @@ export interface Config {
   readonly defaultLeaseSeconds: number;
   readonly maxLeaseSeconds: number;
   readonly sweepSeconds: number;
+  readonly reconcileSeconds: number;
   readonly logLevel: string;
   /** Logs are for people when they go to a terminal. */
   readonly prettyLogs: boolean;
@@ -145,6 +146,7 @@ export function parseConfig(
     defaultLeaseSeconds,
     maxLeaseSeconds,
     sweepSeconds: whole("LEASEHOLD_SWEEP_SECONDS", 300, 1, 86400),
+    reconcileSeconds: whole("LEASEHOLD_RECONCILE_SECONDS", 900, 60, 86400),
     logLevel,
     prettyLogs: around.isTerminal,
   };

@@ -30,6 +30,7 @@ export const startLeasehold = (databaseUrl: string): Promise<App> =>
       defaultLeaseSeconds: 30,
       maxLeaseSeconds: 1800,
       sweepSeconds: 86_400,
+      reconcileSeconds: 86_400,
       logLevel: "error",
       prettyLogs: false,
     },

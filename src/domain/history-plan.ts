@@ -1,13 +1,27 @@
 /**
- * What an issue's labels and event list, as they are read now, say of its item: for issues that were there before
- * Leasehold, or whose events were missed. What is known from events stands unless the list shows a newer act:
+ * What an issue's labels, state and event list, as they are read now, say of its item: for issues that were there
+ * before Leasehold, or whose events were missed. What is known from events stands unless the list shows a newer act:
  * a label that is merely absent proves nothing, for our own write of it may still be on its way.
  */
 
 import type { HistoricAdmission, LabelEvent } from "./admission-history.ts";
 import type { KnownIssue, KnownItem, Transition } from "./issue-transitions.ts";
+import { isWanted } from "./issue-transitions.ts";
 import type { RepositorySettings } from "./settings.ts";
 import { hasLabel, prioritiesOfLabels } from "./tags.ts";
+
+/** The last time that the issue was closed or reopened. */
+export interface StateAct {
+  readonly action: "closed" | "reopened";
+  readonly login: string | null;
+  readonly human: boolean;
+  /** GitHub's time. */
+  readonly at: Date;
+  /** GitHub closed it because of a merge that does not complete the item. */
+  readonly byWrongMerge: boolean;
+  /** It is a discussion now (github-cases 30): over, and never complete. */
+  readonly converted: boolean;
+}
 
 export interface HistoryPlanFacts {
   readonly issue: KnownIssue;
@@ -15,55 +29,115 @@ export interface HistoryPlanFacts {
   readonly settings: RepositorySettings;
   /** Admission as the whole history tells it: counts for issues that become items now. */
   readonly admission: HistoricAdmission;
+  /** It may become an item though it is closed: it was open once since the App came. */
+  readonly wasOpen: boolean;
   /** The last act on the gate label, and on the stale label. */
   readonly gate: LabelEvent | null;
   readonly stale: LabelEvent | null;
-  /** Our own writes of the labels that are not confirmed yet. */
-  readonly pending: { readonly gate: boolean; readonly stale: boolean };
-  /** The issue was closed when it was last seen, and is open now. */
-  readonly wasReopened: boolean;
+  readonly ended: StateAct | null;
+  /** The body is another, and nobody told who edited it. */
+  readonly bodyChanged: boolean;
+  /** Our own writes that are not confirmed yet: of the labels, and of the issue's state. */
+  readonly pending: { readonly gate: boolean; readonly stale: boolean; readonly state: boolean };
 }
 
 const GHOST = "ghost";
 
-/** The plan for an issue that carries the enrolment label. Doing it again changes nothing. */
+/** The plan for an issue. Doing it again changes nothing. */
 export function planFromHistory(facts: HistoryPlanFacts): Transition[] {
-  const { item, issue, settings, admission } = facts;
-  if (item === null) {
-    const plan: Transition[] = [{ kind: "enrol", admitted: admission.admitted, by: admission.by }];
-    if (admission.restore) plan.push({ kind: "add_label", label: settings.labels.gate });
-    return parksByHuman(facts, null) ? [...plan, { kind: "park", by: facts.stale?.login ?? GHOST }] : plan;
-  }
+  const { item, issue, settings } = facts;
+  if (item === null)
+    return isWanted(issue, settings) && (issue.open || facts.wasOpen) ? enrolPlan(facts) : [];
   const plan: Transition[] = [];
-  if (!item.enrolled) plan.push({ kind: "enrolled", enrolled: true });
+  const wanted = isWanted(issue, settings);
+  if (item.enrolled !== wanted) plan.push({ kind: "enrolled", enrolled: wanted });
   const asked = prioritiesOfLabels(issue.labels);
   const priorities = asked.length > 0 ? asked : [settings.defaults.priority];
   if (priorities.join() !== [...item.priorities].sort().join())
     plan.push({ kind: "priorities", values: priorities });
-  const ended = item.state === "complete" || item.state === "cancelled";
-  if (ended && facts.wasReopened) plan.push({ kind: "reopen", by: GHOST });
-  return [...plan, ...admissionPlan(item, facts), ...parkingPlan(item, facts)];
+  return [...plan, ...admissionPlan(item, facts), ...parkingPlan(item, facts), ...endingPlan(item, facts)];
 }
 
-function admissionPlan(item: KnownItem, { issue, settings, gate, pending }: HistoryPlanFacts): Transition[] {
+/**
+ * Whether the item and the issue, as both are known, leave a question that only the issue's event list answers. An issue
+ * that did not change and leaves none need not be asked about.
+ */
+export function leavesQuestion(
+  issue: KnownIssue,
+  item: KnownItem | null,
+  settings: RepositorySettings,
+): boolean {
+  const wanted = isWanted(issue, settings);
+  if (item === null) return wanted && issue.open;
+  const { gate, stale } = settings.labels;
+  const asked = prioritiesOfLabels(issue.labels);
+  const priorities = asked.length > 0 ? asked : [settings.defaults.priority];
+  const isOver = item.state === "complete" || item.state === "cancelled";
+  return (
+    item.enrolled !== wanted ||
+    priorities.join() !== [...item.priorities].sort().join() ||
+    isOver === issue.open ||
+    (!isOver && wanted && item.admitted === hasLabel(issue.labels, gate)) ||
+    (!isOver && (item.state === "parked" || item.parkAsked) !== hasLabel(issue.labels, stale))
+  );
+}
+
+function enrolPlan(facts: HistoryPlanFacts): Transition[] {
+  const { settings, admission, stale } = facts;
+  const plan: Transition[] = [{ kind: "enrol", admitted: admission.admitted, by: admission.by }];
+  if (admission.restore) plan.push({ kind: "add_label", label: settings.labels.gate });
+  return parksByHuman(facts, null) ? [...plan, { kind: "park", by: stale?.login ?? GHOST }] : plan;
+}
+
+function admissionPlan(item: KnownItem, facts: HistoryPlanFacts): Transition[] {
+  const { issue, settings, gate, pending } = facts;
   const label = settings.labels.gate;
   const shows = hasLabel(issue.labels, label);
-  if (item.admitted) return shows ? [{ kind: "withdraw", why: "the label is on the issue" }] : [];
-  const removed = gate?.action === "unlabeled" && gate.human && gate.at >= item.admissionAt;
-  if (!shows && removed && !pending.gate) return [{ kind: "admit", by: gate.login ?? GHOST }];
-  return shows || item.state === "complete" || item.state === "cancelled"
-    ? []
-    : [{ kind: "add_label", label }];
+  const isOver = item.state === "complete" || item.state === "cancelled";
+  const restore: Transition[] =
+    shows || isOver || !isWanted(issue, settings) ? [] : [{ kind: "add_label", label }];
+  const record: Transition = { kind: "agent_removed_label", label, by: gate?.login ?? GHOST };
+  const removed = gate?.action === "unlabeled" && !shows && !pending.gate ? gate : null;
+  if (item.admitted) {
+    if (shows) return [{ kind: "withdraw", why: "the label is on the issue" }];
+    // Somebody had put it on, of which nothing was heard.
+    if (removed && !removed.human && removed.at > item.admissionAt)
+      return [{ kind: "withdraw", why: `${label} was added, and removed by an agent` }, ...restore, record];
+    if (facts.bodyChanged && !isOver)
+      return [{ kind: "withdraw", why: "the body was edited, and nobody can tell by whom" }, ...restore];
+    return [];
+  }
+  const isNew = removed !== null && removed.at >= item.admissionAt;
+  if (isNew && removed.human) return [{ kind: "admit", by: removed.login ?? GHOST }];
+  return isNew && restore.length > 0 ? [...restore, record] : restore;
 }
 
 function parkingPlan(item: KnownItem, facts: HistoryPlanFacts): Transition[] {
-  const { issue, settings, stale, pending } = facts;
-  if (item.state === null && parksByHuman(facts, item)) return [{ kind: "park", by: stale?.login ?? GHOST }];
+  const { issue, settings, stale, pending, ended } = facts;
+  if (item.state === null && !item.parkAsked && parksByHuman(facts, item)) {
+    // What had ended is not parked.
+    const isAfterEnd = !issue.open && ended !== null && stale !== null && stale.at > ended.at;
+    const kind = item.isLeftAlone ? "ask_park" : "park";
+    return isAfterEnd ? [] : [{ kind, by: stale?.login ?? GHOST }];
+  }
+  if (
+    item.state === null &&
+    item.parkAsked &&
+    !pending.stale &&
+    !hasLabel(issue.labels, settings.labels.stale)
+  ) {
+    return stale?.action === "unlabeled" && stale.human
+      ? [{ kind: "ask_park", by: null }]
+      : [{ kind: "add_label", label: settings.labels.stale }];
+  }
   if (item.state !== "parked" || hasLabel(issue.labels, settings.labels.stale) || pending.stale) return [];
   if (stale?.action !== "unlabeled" || !isNews(stale, item.stateEventAt)) return [];
-  return stale.human
-    ? [{ kind: "unpark", by: stale.login ?? GHOST }]
-    : [{ kind: "add_label", label: settings.labels.stale }];
+  if (stale.human) return [{ kind: "unpark", by: stale.login ?? GHOST }];
+  const label = settings.labels.stale;
+  return [
+    { kind: "add_label", label },
+    { kind: "agent_removed_label", label, by: stale.login ?? GHOST },
+  ];
 }
 
 function parksByHuman({ issue, settings, stale }: HistoryPlanFacts, item: KnownItem | null): boolean {
@@ -72,4 +146,29 @@ function parksByHuman({ issue, settings, stale }: HistoryPlanFacts, item: KnownI
   return item === null || isNews(stale, item.stateEventAt);
 }
 
-const isNews = (act: LabelEvent, since: Date | null): boolean => since === null || act.at > since;
+function endingPlan(item: KnownItem, { issue, ended, pending }: HistoryPlanFacts): Transition[] {
+  if (ended === null) return [];
+  const by = ended.login ?? GHOST;
+  const isOver = item.state === "complete" || item.state === "cancelled";
+  if (ended.converted) return isOver ? [] : [{ kind: "cancel", by, at: ended.at }];
+  // Open or closed on GitHub is not enough: what Leasehold itself decided may still be on its way there.
+  if (pending.state) return [];
+  if (ended.action === "reopened") {
+    if (!issue.open) return [];
+    // An agent's reopening brings nothing back (protocol 8).
+    if (isOver)
+      return !ended.human || isEarlier(ended, item.stateEventAt)
+        ? []
+        : [{ kind: "reopen", by, at: ended.at }];
+    return item.state === null && isNews(ended, item.stateEventAt)
+      ? [{ kind: "still_open", at: ended.at }]
+      : [];
+  }
+  if (issue.open || !ended.human || ended.byWrongMerge) return [];
+  const state = issue.stateReason === "completed" || issue.stateReason === null ? "complete" : "cancelled";
+  if (item.state === state || (isOver && !isNews(ended, item.stateEventAt))) return [];
+  return [{ kind: state === "complete" ? "complete" : "cancel", by, at: ended.at }];
+}
+
+const isNews = (act: { at: Date }, since: Date | null): boolean => since === null || act.at > since;
+const isEarlier = (act: { at: Date }, than: Date | null): boolean => than !== null && act.at < than;

@@ -1,4 +1,4 @@
-/** Making a branch, where the App may. */
+/** Listing branches, and making one where the App may. */
 
 import { RequestError } from "@octokit/request-error";
 import { z } from "zod";
@@ -24,6 +24,17 @@ async function headOf(client: Client, repo: RepoAddress, branch: string): Promis
     if (error instanceof RequestError && error.status === 409) return null;
     throw error;
   }
+}
+
+const Branches = z.array(z.object({ name: z.string(), commit: z.object({ sha: z.string() }) }));
+
+/** Every branch with the commit that it is at. */
+export async function listBranches(client: Client, repo: RepoAddress): Promise<ReadonlyMap<string, string>> {
+  const rows = await client.paginate("GET /repos/{owner}/{repo}/branches", {
+    ...repoOf(repo),
+    per_page: 100,
+  });
+  return new Map(Branches.parse(rows).map(({ name, commit }) => [name, commit.sha]));
 }
 
 /** Makes the branch where `from` is. False: the App may not write contents, or `from` is not there. */

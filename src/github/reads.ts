@@ -1,13 +1,7 @@
 /** What Leasehold reads from GitHub. Each function is one endpoint; `docs/github.md` lists them with their cost. */
 
 import { z } from "zod";
-import {
-  GitHubComment,
-  GitHubIssue,
-  GitHubLabel,
-  GitHubPull,
-  GitHubRepository,
-} from "../contract/github-payloads.ts";
+import { GitHubComment, GitHubIssue, GitHubLabel, GitHubRepository } from "../contract/github-payloads.ts";
 import { cleanJson } from "../domain/clean-text.ts";
 import { PERMISSIONS, type Permission } from "../domain/human.ts";
 import type { Client } from "./connection.ts";
@@ -19,14 +13,37 @@ export interface RepoAddress {
   readonly name: string;
 }
 
-const repoOf = ({ owner, name }: RepoAddress) => ({ owner, repo: name });
-const PAGE = 100;
+export const repoOf = ({ owner, name }: RepoAddress) => ({ owner, repo: name });
+export const PAGE = 100;
 
-const parse = <T>(schema: z.ZodType<T>, data: unknown): T => schema.parse(cleanJson(data));
+export const parse = <T>(schema: z.ZodType<T>, data: unknown): T => schema.parse(cleanJson(data));
 
 export async function readRepository(client: Client, repo: RepoAddress): Promise<GitHubRepository> {
   const { data } = await client.request("GET /repos/{owner}/{repo}", repoOf(repo));
   return parse(GitHubRepository, data);
+}
+
+/**
+ * The repository whatever it is called now, and GitHub's time; null: it is not there, or not for the App. By its name it
+ * might be another.
+ */
+export async function readRepositoryById(
+  client: Client,
+  id: number,
+): Promise<{ facts: GitHubRepository; at: Date } | null> {
+  try {
+    const { data, headers } = await client.request("GET /repositories/{id}", { id });
+    return { facts: parse(GitHubRepository, data), at: dateOf(headers) };
+  } catch (error) {
+    if (isAbsent(error)) return null;
+    throw error;
+  }
+}
+
+/** GitHub's time of an answer, in whole seconds; ours where it tells none. */
+export function dateOf({ date }: { readonly date?: string | undefined }): Date {
+  const at = new Date(date ?? "");
+  return Number.isNaN(at.getTime()) ? new Date() : at;
 }
 
 const PermissionAnswer = z.object({
@@ -128,33 +145,13 @@ export async function readIssueEvents(
   return events;
 }
 
-export async function readPull(client: Client, repo: RepoAddress, number: number): Promise<GitHubPull> {
-  const { data } = await client.request("GET /repos/{owner}/{repo}/pulls/{pull_number}", {
-    ...repoOf(repo),
-    pull_number: number,
-  });
-  return parse(GitHubPull, data);
-}
-
-const Commit = z.object({ commit: z.object({ message: z.string().nullish() }) });
-
-/** The messages of a pull request's commits (GitHub lists at most 250). */
-export async function readPullCommits(client: Client, repo: RepoAddress, number: number): Promise<string[]> {
-  const commits = await client.paginate("GET /repos/{owner}/{repo}/pulls/{pull_number}/commits", {
-    ...repoOf(repo),
-    pull_number: number,
-    per_page: PAGE,
-  });
-  return (commits as unknown[]).map((commit) => parse(Commit, commit).commit.message ?? "");
-}
-
 /** One page of a listing; the caller keeps the cursor. */
 export interface Page<T> {
   readonly rows: readonly T[];
   readonly full: boolean;
 }
 
-const pageOf = <T>(schema: z.ZodType<T>, data: unknown): Page<T> => {
+export const pageOf = <T>(schema: z.ZodType<T>, data: unknown): Page<T> => {
   const rows = parse(z.array(schema), data);
   return { rows, full: rows.length === PAGE };
 };
@@ -165,6 +162,8 @@ export interface Listing {
   readonly since: string | null;
   readonly page: number;
   readonly by: "change" | "age";
+  /** Closed ones too. */
+  readonly all?: boolean;
 }
 
 const listingOf = ({ since, page, by }: Listing) => ({
@@ -180,7 +179,7 @@ export async function listIssues(client: Client, repo: RepoAddress, at: Listing)
   const { data } = await client.request("GET /repos/{owner}/{repo}/issues", {
     ...repoOf(repo),
     ...listingOf(at),
-    state: at.by === "age" ? "all" : "open",
+    state: at.by === "age" || at.all ? "all" : "open",
   });
   return pageOf(GitHubIssue, data);
 }
@@ -205,35 +204,6 @@ export async function listComments(
     ...listingOf(at),
   });
   return pageOf(GitHubComment, data);
-}
-
-/** Open pull requests, oldest first. */
-export async function listOpenPulls(
-  client: Client,
-  repo: RepoAddress,
-  page: number,
-): Promise<Page<GitHubPull>> {
-  const { data } = await client.request("GET /repos/{owner}/{repo}/pulls", {
-    ...repoOf(repo),
-    state: "open",
-    sort: "created",
-    direction: "asc",
-    per_page: PAGE,
-    page,
-  });
-  return pageOf(GitHubPull, data);
-}
-
-/** The closed pull requests that changed last; enough to find one that was merged a moment ago. */
-export async function listClosedPulls(client: Client, repo: RepoAddress): Promise<GitHubPull[]> {
-  const { data } = await client.request("GET /repos/{owner}/{repo}/pulls", {
-    ...repoOf(repo),
-    state: "closed",
-    sort: "updated",
-    direction: "desc",
-    per_page: 30,
-  });
-  return parse(z.array(GitHubPull), data);
 }
 
 /** The repository's label definitions. */

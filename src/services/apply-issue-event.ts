@@ -6,6 +6,7 @@ import { admissionByHistory, type LabelEvent } from "../domain/admission-history
 import {
   type IssueEvent,
   type IssueFacts,
+  isGone,
   type KnownItem,
   type ReadsNeeded,
   readsNeeded,
@@ -15,15 +16,16 @@ import { type IssueDelta, type IssueSnapshot, mergeIssue } from "../domain/mirro
 import { type RepositorySettings, showsFormerGate } from "../domain/settings.ts";
 import { hasLabel, sameLabel } from "../domain/tags.ts";
 import type { Client } from "../github/connection.ts";
-import { type RepoAddress, readIssueEvents } from "../github/reads.ts";
+import { isDeleted } from "../github/failure.ts";
+import { type IssueEventRead, readIssueEvents } from "../github/reads.ts";
 import { issueSnapshot } from "../github/snapshots.ts";
-import { isGroupingItem } from "../store/groupings.ts";
 import { lockItem } from "../store/item-lock.ts";
 import { findIssue, lockIssue, markGone, saveIssue } from "../store/mirror.ts";
 import type { Repository } from "../store/repositories.ts";
 import { askHuman, labelActs, loginOf, senderOf } from "./ask-actor.ts";
-import { type ClosingMerge, closingMerge } from "./closing-merge.ts";
+import { type ClosingMerge, closingMerge, meaningOfMerge } from "./closing-merge.ts";
 import type { Deps } from "./deps.ts";
+import { entomb } from "./entomb.ts";
 import { followTransfer } from "./follow-transfer.ts";
 import { holdSettings } from "./hold-settings.ts";
 import { inheritMemory } from "./inherit-memory.ts";
@@ -51,7 +53,7 @@ export async function applyIssueEvent(deps: Deps, seq: number, payload: Payload)
 
   const before = await findIssue(deps.db, repository.id, number);
   const after = mirrored(before?.issue ?? null, incoming, event);
-  const item = await knownItem(deps.db, repository.id, number);
+  const item = await knownItem(deps.db, repository, number);
   const reads = readsNeeded(event, knownIssue(after), item, repository.settings);
   const asked = await gather(deps, repository, payload, {
     reads,
@@ -59,7 +61,10 @@ export async function applyIssueEvent(deps: Deps, seq: number, payload: Payload)
     after,
     notBefore: decidedAt(event, item, repository.settings),
     admissionAt: item?.admissionAt ?? null,
-  });
+    isOver: item?.state === "complete" || item?.state === "cancelled",
+  }).catch(nullIfDeleted);
+  // The delivery that should have told of it is late or lost (github-cases 29).
+  if (asked === null) return settleDelivery(deps, seq, (trx) => entomb(trx, repository, number, "deleted"));
 
   await settleDelivery(deps, seq, async (trx) => {
     await holdSettings(trx, repository);
@@ -70,34 +75,38 @@ export async function applyIssueEvent(deps: Deps, seq: number, payload: Payload)
     const change = mergeIssue(stored?.issue ?? null, incoming, asked.delta);
     if (change.kind === "save") await saveIssue(trx, repository.id, change.issue);
     const issue = change.kind === "save" ? change.issue : (stored?.issue ?? incoming);
-    const current = await knownItem(trx, repository.id, number);
+    const current = await knownItem(trx, repository, number);
     const needed = readsNeeded(event, knownIssue(issue), current, repository.settings);
     if (isMore(needed, reads)) throw new ChangedMeanwhile();
-    const right = asked.merge?.kind === "right" ? asked.merge : null;
-    // Of a grouping a merge says nothing (protocol 7). Off the default branch GitHub closes nothing: a human did.
-    const isGrouping =
-      right !== null && (await isGroupingItem(trx, repository.id, number, current?.tags ?? []));
-    const isMergeOfGrouping = isGrouping && right?.base === repository.defaultBranch;
+    const merge = asked.merge && (await meaningOfMerge(trx, repository, number, asked.merge));
     const facts: IssueFacts = {
-      // What was undone since decides nothing.
-      event: asked.isUndone ? { ...event, action: "undone" } : event,
+      event: { ...event, action: whatHappened(asked, event) },
       issue: knownIssue(issue),
       item: current,
       settings: repository.settings,
       actor: asked.actor,
       author: asked.author,
       gateIsExplained: asked.gateIsExplained,
-      closedByWrongMerge: asked.merge?.kind === "wrong" || isMergeOfGrouping,
+      staleBy: asked.staleBy,
+      closedByWrongMerge: merge?.isWrong ?? false,
     };
-    const merge = isGrouping ? null : right;
-    const context = { issue, eventAt: event.at, region: deps.region, merge };
+    const context = { issue, eventAt: event.at, region: deps.region, merge: merge?.completion ?? null };
     await carryOut(trx, { repository, number }, transitionsOf(facts), context);
     if (current === null) await inheritMemory(trx, { repository, number });
-    if (event.action === "deleted" || event.action === "transferred") {
-      await markGone(trx, repository.id, number, event.action);
-    }
+    if (isGone(facts.event)) await markGone(trx, repository.id, number, facts.event.action);
   });
   if (item === null || item.state !== null) deps.wake.pulls();
+}
+
+function nullIfDeleted(error: unknown): null {
+  if (isDeleted(error)) return null;
+  throw error;
+}
+
+/** What was undone since decides nothing. */
+function whatHappened(asked: Asked, event: IssueEvent): string {
+  if (asked.isConverted) return "converted";
+  return asked.isUndone ? "undone" : event.action;
 }
 
 function mirrored(stored: IssueSnapshot | null, incoming: IssueSnapshot, event: IssueEvent): IssueSnapshot {
@@ -110,6 +119,7 @@ const isMore = (needed: ReadsNeeded, had: ReadsNeeded): boolean =>
   (needed.author && !had.author) ||
   (needed.events && !had.events) ||
   (needed.pulls && !had.pulls) ||
+  (needed.stale && !had.stale) ||
   (needed.gate && !had.gate);
 
 interface Question {
@@ -120,14 +130,19 @@ interface Question {
   /** When what the event is about was last decided. */
   readonly notBefore: Date | null;
   readonly admissionAt: Date | null;
+  /** The item is complete or cancelled already. */
+  readonly isOver: boolean;
 }
 
 interface Asked {
   readonly actor: IssueFacts["actor"];
   readonly author: IssueFacts["author"];
   readonly gateIsExplained: boolean;
+  readonly staleBy: IssueFacts["staleBy"];
   /** A later act took the event back. */
   readonly isUndone: boolean;
+  /** It is a discussion now, and was closed by that (github-cases 30). */
+  readonly isConverted: boolean;
   /** What the event says of the issue, beside its snapshot. */
   readonly delta: IssueDelta;
   /** The merge that closed the issue, if one did. */
@@ -147,7 +162,9 @@ async function gather(
     actor: { login: loginOf(payload.sender), human: false },
     author: { login: after.authorLogin, human: false },
     gateIsExplained: false,
+    staleBy: null,
     isUndone: false,
+    isConverted: false,
     delta: event,
     merge: null,
   };
@@ -157,15 +174,21 @@ async function gather(
   const client = await clientOf(deps, installationId);
   const { settings } = repository;
   const isHuman = reads.sender && (await askHuman(client, repository, sender, false, settings));
-  // The list cannot turn an agent into a human.
-  const isListed = reads.events && (isHuman || !reads.sender);
-  const listed = isListed ? await readListed(client, repository, question, sender.id) : null;
+  // The list cannot turn an agent into a human; but whoever closed the issue may have made a discussion of it.
+  const decides = isHuman || !reads.sender;
+  const isListed = reads.events && (decides || (event.action === "closed" && !question.isOver));
+  const acts = isListed ? await readIssueEvents(client, repository, after.number) : [];
+  const isConverted =
+    event.action === "closed" && acts.some((act) => act.event === "converted_to_discussion");
+  const listed = reads.events && decides ? findListed(acts, question, sender.id) : null;
   const isUndone = listed !== null && (await wasUndone(client, repository, listed));
   return {
     actor: { ...unasked.actor, human: isHuman && listed?.act.viaApp !== true },
     author: reads.author ? await askAuthor(client, repository, event, after) : unasked.author,
     gateIsExplained: reads.gate && (await isGateExplained(client, repository, question)),
+    staleBy: reads.stale ? await askStale(client, repository, after.number) : null,
     isUndone,
+    isConverted,
     delta: listed === null ? event : deltaOf(listed, event),
     merge:
       reads.pulls && !isUndone
@@ -181,13 +204,12 @@ const decidedAt = (event: IssueEvent, item: KnownItem | null, { labels }: Reposi
   (sameLabel(event.label ?? "", labels.gate) ? item?.admissionAt : item?.stateEventAt) ?? null;
 
 /** An event that is not listed yet proves nothing, and is tried again; but what closes the gate never waits. */
-async function readListed(
-  client: Client,
-  repo: RepoAddress,
-  { reads, event, after, notBefore }: Question,
+function findListed(
+  acts: readonly IssueEventRead[],
+  { reads, event, notBefore }: Question,
   senderId: number | null,
-): Promise<ListedAct | null> {
-  const listed = listedAct(await readIssueEvents(client, repo, after.number), event, senderId, notBefore);
+): ListedAct | null {
+  const listed = listedAct(acts, event, senderId, notBefore);
   // What is older than the last decision decides nothing, listed or not.
   const isLate = notBefore !== null && event.at < notBefore;
   if (listed === null && reads.sender && !isLate) {
@@ -228,6 +250,13 @@ async function askAuthor(
     events: event.action === "opened" ? [] : await readGateActs(client, repository, issue.number),
   });
   return { login: history.by, human: history.admitted };
+}
+
+/** The human who put the stale label on the issue, where the last who did was one. */
+async function askStale(client: Client, repository: Repository, number: number): Promise<string | null> {
+  const events = await readIssueEvents(client, repository, number);
+  const [last] = await labelActs(client, repository, events, repository.settings.labels.stale);
+  return last?.action === "labeled" && last.human ? last.login : null;
 }
 
 const readGateActs = async (client: Client, repository: Repository, number: number): Promise<LabelEvent[]> =>

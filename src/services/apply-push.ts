@@ -4,20 +4,15 @@ import type { z } from "zod";
 import { CONFIGURATION_PATH } from "../contract/configuration.ts";
 import type { PushPayload } from "../contract/github-payloads.ts";
 import { judgePush } from "../domain/anchor-push.ts";
-import { itemOfBranch } from "../domain/branch-names.ts";
 import { type PushFacts, touchesFile } from "../domain/configuration-push.ts";
 import { findAnchoredPaths, saveAnchorPush } from "../store/anchors.ts";
+import { saveBranchHead } from "../store/branches.ts";
 import type { Trx } from "../store/database.ts";
-import { integrationItemsAt } from "../store/groupings.ts";
-import { addChangedPaths, itemsAtBranch } from "../store/handover.ts";
-import { lockItems } from "../store/item-lock.ts";
-import { findItem, markActive } from "../store/items.ts";
-import { markMoved, ownPullsInto } from "../store/pull-readings.ts";
-import { saveBranchHead } from "../store/pulls.ts";
+import { addChangedPaths } from "../store/handover.ts";
 import type { Repository } from "../store/repositories.ts";
 import { senderOf } from "./ask-actor.ts";
+import { meetBase, noteWork } from "./branch-moved.ts";
 import type { Deps } from "./deps.ts";
-import { reviewItems } from "./item-review.ts";
 import { knownRepository } from "./known-repository.ts";
 import { type Look, lookAtConfiguration, takeConfiguration } from "./load-configuration.ts";
 import { settleDelivery } from "./settle-delivery.ts";
@@ -46,18 +41,7 @@ export async function applyPush(deps: Deps, seq: number, payload: Payload): Prom
     if (look !== null) isReadAgain = await takeConfiguration(trx, repository, look);
     hasDrifted = await tellAnchors(trx, repository.id, branch, payload);
     if (payload.deleted) return;
-    const named = itemOfBranch(branch);
-    // A push to the default branch is nobody's work, whatever a resume block says.
-    const recorded =
-      branch === repository.defaultBranch ? [] : await itemsAtBranch(trx, repository.id, branch);
-    const items = new Set(recorded);
-    if (named) items.add(named.number);
-    // An epic's branch is where its integration item is worked on; what others merged there is not its doing.
-    for (const number of await integrationItemsAt(trx, repository.id, branch))
-      await markActive(trx, repository.id, number);
-    for (const number of items) {
-      if (!(await findItem(trx, repository.id, number))) continue;
-      await markActive(trx, repository.id, number);
+    for (const number of await noteWork(trx, repository, branch)) {
       // What a rewritten branch still holds of earlier pushes is not known.
       const afresh = payload.created === true || payload.forced === true;
       const paths = [...new Set((payload.commits ?? []).flatMap(pathsOf))];
@@ -67,16 +51,6 @@ export async function applyPush(deps: Deps, seq: number, payload: Payload): Prom
   if (isReadAgain) deps.wake.backfill(repository.id);
   deps.wake.pulls();
   if (hasDrifted) deps.wake.anchors();
-}
-
-/** A push to a base may make a conflict, and GitHub tells of none: what goes there is read again, in its time. */
-async function meetBase(trx: Trx, repository: Repository, base: string): Promise<void> {
-  const into = await ownPullsInto(trx, repository.id, base);
-  if (into.length === 0) return;
-  const items = [...new Set(into.map(({ item }) => item))];
-  await lockItems(trx, repository.id, items);
-  await markMoved(trx, repository.id, [...new Set(into.map(({ pull }) => pull))]);
-  await reviewItems(trx, repository, items);
 }
 
 /** Whether what is anchored on the branch is to be read. */

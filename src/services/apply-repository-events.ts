@@ -8,15 +8,15 @@ import type {
   RepositoryPayload,
 } from "../contract/github-payloads.ts";
 import { sameLabel } from "../domain/tags.ts";
+import { askForReading } from "../store/backfill.ts";
 import type { Trx } from "../store/database.ts";
-import { deleteLabel, findLabelName, renameLabelOnIssues, saveLabel } from "../store/mirror.ts";
+import { deleteLabel, findLabelName, saveLabel } from "../store/mirror.ts";
 import {
   isNewDescription,
   markInstalled,
   markRemoved,
   markSuspended,
   markUninstalled,
-  type Repository,
   repositoriesOfInstallation,
   saveInstallation,
   saveRepository,
@@ -24,8 +24,9 @@ import {
 import type { Deps } from "./deps.ts";
 import { followDefaultBranch } from "./follow-default-branch.ts";
 import { knownRepository, makeKnown } from "./known-repository.ts";
+import { renameLabel } from "./label-definitions.ts";
 import { lookAtConfiguration, takeConfiguration } from "./load-configuration.ts";
-import { promiseOwnLabels, promiseWhereMissing } from "./own-labels.ts";
+import { promiseOwnLabels } from "./own-labels.ts";
 import { settleDelivery } from "./settle-delivery.ts";
 
 /** `installation`: the App was put on an account, taken off it, or suspended. */
@@ -117,6 +118,7 @@ export async function applyRepository(
   const isAskable = isMoved && known.currentName;
   const look = isAskable ? await lookAtConfiguration(deps, known, to, { kind: "default_branch" }) : null;
   let isReadAgain = false;
+  let isToReconcile = false;
   await settleDelivery(deps, seq, async (trx) => {
     if (payload.action === "deleted") return markUninstalled(trx, { ids: [repository.id] });
     const at = repository.updated_at;
@@ -135,8 +137,11 @@ export async function applyRepository(
       payload.installation?.id ?? null,
     );
     if (look !== null) isReadAgain = await takeConfiguration(trx, saved.repository, look);
+    // What was promised meanwhile goes out now; what was missed is read (github-cases 35).
+    if (known?.archived && repository.archived === false)
+      isToReconcile = await askForReading(trx, repository.id, "all");
   });
-  if (isReadAgain) deps.wake.backfill(repository.id);
+  if (isReadAgain || isToReconcile) deps.wake.backfill(repository.id);
   if (isMoved) deps.wake.anchors();
 }
 
@@ -158,15 +163,4 @@ export async function applyLabel(
     await saveLabel(trx, repository.id, { id, name, color, description });
     if (before !== null && before !== name) await renameLabel(trx, repository, before, name);
   });
-}
-
-/** Renaming a label of ours admits and unparks nothing: it is made again, and put where it must show. */
-async function renameLabel(trx: Trx, repository: Repository, from: string, to: string): Promise<void> {
-  await renameLabelOnIssues(trx, repository.id, from, to);
-  if (sameLabel(from, to)) return;
-  await promiseOwnLabels(trx, repository, (own) => sameLabel(own, from));
-  const { gate, stale } = repository.settings.labels;
-  const which = sameLabel(from, gate) ? "gated" : sameLabel(from, stale) ? "parked" : null;
-  if (which === null) return;
-  await promiseWhereMissing(trx, repository, which, which === "gated" ? gate : stale);
 }

@@ -1,118 +1,122 @@
-/** One issue of a backfill: applied as if it had been announced, its item decided by the issue's history. */
+/**
+ * One issue of a reading (a backfill or a reconcile): applied as if it had been announced, its item decided by the
+ * issue's history.
+ */
 
+import { isDeepStrictEqual } from "node:util";
 import type { GitHubIssue } from "../contract/github-payloads.ts";
-import { admissionByHistory } from "../domain/admission-history.ts";
-import { planFromHistory } from "../domain/history-plan.ts";
-import type { Transition } from "../domain/issue-transitions.ts";
+import { isSameIssue } from "../domain/drift.ts";
+import { leavesQuestion } from "../domain/history-plan.ts";
 import { type IssueSnapshot, mergeIssue } from "../domain/mirror-merge.ts";
 import { itemRef } from "../domain/record-key.ts";
-import { showsFormerGate } from "../domain/settings.ts";
-import { hasLabel } from "../domain/tags.ts";
 import type { Client } from "../github/connection.ts";
 import { isDeleted } from "../github/failure.ts";
-import { readIssueEvents } from "../github/reads.ts";
+import { readIssue } from "../github/link-reads.ts";
 import { hostOf, issueSnapshot, pullStub } from "../github/snapshots.ts";
-import type { Trx } from "../store/database.ts";
-import { findIssue, lockIssue, saveIssue } from "../store/mirror.ts";
-import { isUnconfirmed, labelPromise } from "../store/outbox.ts";
-import { savePull } from "../store/pulls.ts";
+import { hasPendingDelivery } from "../store/inbox.ts";
+import { findIssue, lockIssue, type MirroredIssue, markGone, saveIssue } from "../store/mirror.ts";
+import { findPull, savePull } from "../store/pulls.ts";
 import { lockRecord } from "../store/records.ts";
 import type { Repository } from "../store/repositories.ts";
-import { askHuman, labelActs } from "./ask-actor.ts";
 import type { Deps } from "./deps.ts";
 import { holdSettings } from "./hold-settings.ts";
-import { carryOut, knownIssue, knownItem } from "./issue-transitions.ts";
+import { askHistory } from "./issue-history.ts";
+import { knownIssue, knownItem } from "./issue-transitions.ts";
+import { ChangedMeanwhile } from "./settle-delivery.ts";
 import { syncIssueLinks } from "./sync-issue-links.ts";
+
+/** What the reading that lists the issue knows. */
+export interface Reading {
+  /** Events of before are known, unless something of the issue says otherwise; null: no events are. */
+  readonly from: Date | null;
+  /** GitHub's time now; null where nothing can have been missed. */
+  readonly now: Date | null;
+}
+
+/** GitHub tells of an edit within moments; what it has not told by then it will not tell. */
+const NEWS_MS = 120_000;
 
 /** Takes up an issue as it is listed. A pull request among them leaves its stub. Reading one twice changes nothing. */
 export async function takeIssue(
   deps: Deps,
   client: Client,
   repository: Repository,
-  raw: GitHubIssue,
+  listed: GitHubIssue,
+  reading: Reading,
 ): Promise<void> {
-  if (raw.pull_request) {
-    const stub = pullStub(raw, { ...repository, host: hostOf(raw.html_url) });
+  if (listed.pull_request) {
+    if ((await findPull(deps.db, repository.id, listed.number)) !== null) return;
+    const stub = pullStub(listed, { ...repository, host: hostOf(listed.html_url) });
     await deps.db.transaction().execute((trx) => savePull(trx, repository.id, stub));
     return;
   }
-  await syncIssueLinks(deps, client, repository, raw).catch(nullIfDeleted);
+  await syncIssueLinks(deps, client, repository, listed).catch(nullIfDeleted);
+  const before = await findIssue(deps.db, repository.id, listed.number);
+  if (before?.gone) return;
+  const raw = await settled(client, repository, listed, before);
+  if (raw === null) return;
   const incoming = issueSnapshot(raw);
-  const plan = await askHistory(deps, client, repository, incoming).catch(nullIfDeleted);
-  if (plan === null) return;
+  // What is stored is newer than what GitHub shows just now: its events know better.
+  if (before && before.issue.updatedAt > incoming.updatedAt) return;
+  const bodyChanged = before !== null && before.issue.body !== incoming.body;
+  if (bodyChanged && (await mayBeTold(deps, repository, incoming, reading))) return;
+  const isKnown =
+    reading.from !== null &&
+    incoming.updatedAt < reading.from &&
+    before !== null &&
+    isSameIssue(before.issue, incoming);
+  if (isKnown) {
+    const item = await knownItem(deps.db, repository, incoming.number);
+    if (!leavesQuestion(knownIssue(incoming), item, repository.settings)) return;
+  }
+  const wasOpen = reading.from !== null && incoming.createdAt >= reading.from;
+  const question = { issue: incoming, wasOpen, bodyChanged: bodyChanged && reading.now !== null };
+  const history = await askHistory(deps, client, repository, question).catch(nullIfDeleted);
+  if (history === null) return;
   await deps.db.transaction().execute(async (trx) => {
     await holdSettings(trx, repository);
     await lockRecord(trx, itemRef(repository.id, incoming.number));
     const stored = await lockIssue(trx, repository.id, incoming.number);
-    if (stored?.gone) return;
-    const change = mergeIssue(stored?.issue ?? null, incoming, { action: null, label: null });
-    if (change.kind === "save") await saveIssue(trx, repository.id, change.issue);
-    // An event that came meanwhile knows better than what was read before it, also within the same second.
-    else if (stored && !isSame(stored.issue, incoming)) return;
-    const context = { issue: incoming, eventAt: incoming.updatedAt, region: deps.region, merge: null };
-    await carryOut(trx, { repository, number: incoming.number }, await plan(trx), context);
+    // An event that came while GitHub was asked may know better: look again.
+    if (!isDeepStrictEqual(stored, before)) throw new ChangedMeanwhile();
+    if (stored === null || !isDeepStrictEqual(stored.issue, incoming)) {
+      await saveIssue(trx, repository.id, incoming);
+    }
+    await history.apply(trx);
+    if (history.converted) await markGone(trx, repository.id, incoming.number, "converted");
   });
 }
 
-/** The mirror has what was read: the same time, state and labels. */
-function isSame(stored: IssueSnapshot, read: IssueSnapshot): boolean {
-  return (
-    stored.updatedAt.getTime() === read.updatedAt.getTime() &&
-    stored.open === read.open &&
-    stored.labels.length === read.labels.length &&
-    read.labels.every((label) => hasLabel(stored.labels, label))
-  );
+/**
+ * The issue as it is to be taken. Where the mirror has another of the same second, or a newer one, the list may be older
+ * than an event: what is in doubt is read once more, now that the mirror is known. Null: it is not there any more.
+ */
+async function settled(
+  client: Client,
+  repository: Repository,
+  listed: GitHubIssue,
+  before: MirroredIssue | null,
+): Promise<GitHubIssue | null> {
+  const incoming = issueSnapshot(listed);
+  const isOlder = mergeIssue(before?.issue ?? null, incoming, { action: null, label: null }).kind === "older";
+  if (before === null || !isOlder || isDeepStrictEqual(before.issue, incoming)) return listed;
+  return readIssue(client, repository, listed.number);
 }
 
-type Plan = (trx: Trx) => Promise<Transition[]>;
+/** Whether an event may still tell who edited the body: then it is left to that event, or to the next reading. */
+async function mayBeTold(
+  deps: Deps,
+  repository: Repository,
+  { number, updatedAt }: IssueSnapshot,
+  { now }: Reading,
+): Promise<boolean> {
+  if (now === null || !(await knownItem(deps.db, repository, number))?.admitted) return false;
+  const isNews = now.getTime() - updatedAt.getTime() < NEWS_MS;
+  return isNews || (await hasPendingDelivery(deps.db, repository.id, `issue:${number}`));
+}
 
 /** Deleted since it was listed. */
 function nullIfDeleted(error: unknown): null {
   if (isDeleted(error)) return null;
   throw error;
-}
-
-/** Asks GitHub for the issue's history now; the plan itself is made under the item's lock. */
-async function askHistory(
-  deps: Deps,
-  client: Client,
-  repository: Repository,
-  issue: IssueSnapshot,
-): Promise<Plan> {
-  const { settings } = repository;
-  const { gate, stale } = settings.labels;
-  const before = await knownItem(deps.db, repository.id, issue.number);
-  const enrolled = settings.enrollAll || hasLabel(issue.labels, settings.labels.backlog);
-  if (!enrolled) return async () => (before?.enrolled ? [{ kind: "enrolled", enrolled: false }] : []);
-
-  const was = await findIssue(deps.db, repository.id, issue.number);
-  const author = { id: issue.authorId, login: issue.authorLogin, type: issue.authorType };
-  const events = await readIssueEvents(client, repository, issue.number);
-  const gateActs = await labelActs(client, repository, events, gate);
-  const admission = admissionByHistory({
-    author: {
-      login: issue.authorLogin,
-      human:
-        !showsFormerGate(issue.labels, settings) &&
-        (await askHuman(client, repository, author, issue.viaAppId !== null, settings)),
-    },
-    labelPresent: hasLabel(issue.labels, gate),
-    events: gateActs,
-  });
-  const staleActs = await labelActs(client, repository, events, stale);
-  return async (trx) =>
-    planFromHistory({
-      issue: knownIssue(issue),
-      item: await knownItem(trx, repository.id, issue.number),
-      settings,
-      admission,
-      gate: gateActs.at(-1) ?? null,
-      stale: staleActs.at(-1) ?? null,
-      pending: {
-        gate: await isUnconfirmed(trx, repository.id, labelPromise(issue.number, gate)),
-        stale: await isUnconfirmed(trx, repository.id, labelPromise(issue.number, stale)),
-      },
-      // Open on GitHub is not enough: the close that completion promised may still be on its way.
-      wasReopened: was !== null && !was.issue.open && was.issue.updatedAt < issue.updatedAt,
-    });
 }

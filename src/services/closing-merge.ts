@@ -4,12 +4,15 @@
  */
 
 import { closingReferences } from "../domain/closing-keywords.ts";
+import type { Completion } from "../domain/comments.ts";
 import type { IssueSnapshot } from "../domain/mirror-merge.ts";
 import { itemRef } from "../domain/record-key.ts";
 import { tagValue } from "../domain/tags.ts";
 import type { Client } from "../github/connection.ts";
-import { listClosedPulls, readPull } from "../github/reads.ts";
+import { listClosedPulls, readPull } from "../github/pull-reads.ts";
 import { hostOf } from "../github/snapshots.ts";
+import type { Trx } from "../store/database.ts";
+import { isGroupingItem } from "../store/groupings.ts";
 import { pullsNaming } from "../store/pulls.ts";
 import { findRecord } from "../store/records.ts";
 import type { Repository } from "../store/repositories.ts";
@@ -18,6 +21,28 @@ import type { Deps } from "./deps.ts";
 export type ClosingMerge =
   | { readonly kind: "right"; readonly pull: number; readonly base: string }
   | { readonly kind: "wrong" };
+
+/** What the merge that closed an issue means for its item. */
+export interface MergeMeaning {
+  /** It completes nothing. */
+  readonly isWrong: boolean;
+  /** The merge as the reason of the completion; null: it is none. */
+  readonly completion: Completion | null;
+}
+
+/** Of a grouping a merge says nothing (protocol 7). Off the default branch GitHub closes nothing: a human did. */
+export async function meaningOfMerge(
+  trx: Trx,
+  repository: Repository,
+  number: number,
+  merge: ClosingMerge,
+): Promise<MergeMeaning> {
+  if (merge.kind === "wrong") return { isWrong: true, completion: null };
+  const tags = (await findRecord(trx, itemRef(repository.id, number)))?.tags ?? [];
+  const isGrouping = await isGroupingItem(trx, repository.id, number, tags);
+  if (isGrouping) return { isWrong: merge.base === repository.defaultBranch, completion: null };
+  return { isWrong: false, completion: { pull: merge.pull, base: merge.base } };
+}
 
 interface Close {
   readonly issue: IssueSnapshot;

@@ -20,7 +20,18 @@ type Payload = z.infer<typeof IssuesPayload>;
 
 export async function followTransfer(trx: Trx, repository: Repository, payload: Payload): Promise<void> {
   const transfer = transferOf(repository, payload);
-  if (transfer === null) return;
+  if (transfer !== null) await followMove(trx, transfer);
+}
+
+/** An issue at its old place and its new one. `id`: GitHub's id of it at the new one. */
+export interface Move {
+  readonly from: IssueAt;
+  readonly to: IssueAt;
+  readonly id: number;
+}
+
+/** Takes the issue's edges along, unless they went before, or go nowhere that is known here. */
+export async function followMove(trx: Trx, transfer: Move): Promise<void> {
   const source = await findRepositoryById(trx, transfer.from.repositoryId);
   const target = await findRepositoryById(trx, transfer.to.repositoryId);
   if (!source || !target?.installed) return;
@@ -35,10 +46,7 @@ export async function followTransfer(trx: Trx, repository: Repository, payload: 
   await inheritMemory(trx, moved);
 }
 
-function transferOf(
-  repository: Repository,
-  { action, issue, changes }: Payload,
-): { from: IssueAt; to: IssueAt; id: number } | null {
+function transferOf(repository: Repository, { action, issue, changes }: Payload): Move | null {
   const here: IssueAt = { repositoryId: repository.id, number: issue.number };
   if (action === "transferred" && changes?.new_issue && changes.new_repository) {
     const to = { repositoryId: changes.new_repository.id, number: changes.new_issue.number };

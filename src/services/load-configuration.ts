@@ -155,15 +155,20 @@ export async function takeConfiguration(
 }
 
 /**
- * Looks before a backfill judges the first issue. Answers the repository as it is configured then.
+ * Looks before a reading judges the first issue. Answers the repository as it is configured then. `during` an event: of
+ * what is open not all is read, so that a change that makes items of other issues begins a backfill.
  *
  * @throws ChangedMeanwhile when another look came between; look again.
  */
-export async function configureAnew(deps: Deps, repositoryId: number): Promise<Repository> {
+export async function configureAnew(
+  deps: Deps,
+  repositoryId: number,
+  during: "backfill" | "event",
+): Promise<Repository> {
   const repository = await findRepositoryById(deps.db, repositoryId);
   if (repository === null) throw new Error("the repository is not known any more");
   const look = await lookAtConfiguration(deps, repository, repository.defaultBranch, { kind: "backfill" });
   if (look === null) return repository;
-  await deps.db.transaction().execute((trx) => takeConfiguration(trx, repository, look, "backfill"));
+  await deps.db.transaction().execute((trx) => takeConfiguration(trx, repository, look, during));
   return (await findRepositoryById(deps.db, repositoryId)) ?? repository;
 }

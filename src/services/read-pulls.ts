@@ -3,12 +3,11 @@
  * When a reading is due is decided with the item's review; here it is done, one at a time.
  */
 
-import type { GitHubPull } from "../contract/github-payloads.ts";
 import type { Client } from "../github/connection.ts";
 import { failureOf, isAbsent } from "../github/failure.ts";
-import { readPull } from "../github/reads.ts";
+import { readPull } from "../github/pull-reads.ts";
 import { listCheckSuites, listReviews } from "../github/review-reads.ts";
-import { checkSuiteSnapshot, hostOf, pullSnapshot, reviewSnapshot } from "../github/snapshots.ts";
+import { checkSuiteSnapshot, reviewSnapshot } from "../github/snapshots.ts";
 import {
   type DueReading,
   postponeReading,
@@ -19,7 +18,7 @@ import {
 import { saveCheckSuite, saveReview } from "../store/pulls.ts";
 import { findRepositoryById, type Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
-import { takePull } from "./item-review.ts";
+import { takeReadPull } from "./merged-pull.ts";
 import { clientOf } from "./supervise-requests.ts";
 
 const MAX_BACKOFF_SECONDS = 600;
@@ -36,7 +35,7 @@ export async function readDuePull(deps: Deps, stopping: AbortSignal): Promise<bo
   }
   try {
     const client = await clientOf(deps, repository.installationId);
-    await store(deps, repository, due, await ask(client, repository, due));
+    await store(deps, client, repository, due, await ask(client, repository, due));
     deps.wake.outbox();
   } catch (error) {
     if (stopping.aborted) return false;
@@ -57,34 +56,30 @@ async function ask(client: Client, repository: Repository, { number, first }: Du
 
 async function store(
   deps: Deps,
+  client: Client,
   repository: Repository,
   due: DueReading,
   { pull, suites, reviews }: Awaited<ReturnType<typeof ask>>,
 ): Promise<void> {
   const { id } = repository;
   const appId = deps.github.app?.appId;
-  await deps.db.transaction().execute((trx) =>
-    takePull(trx, repository, snapshotOf(repository, pull), async () => {
-      await saveReading(trx, due, {
-        head: pull.head.sha,
-        base: pull.base.ref,
-        mergeable: pull.mergeable ?? null,
-        state: pull.mergeable_state ?? null,
-      });
-      for (const suite of suites) {
-        // Our own check says nothing of the work.
-        if (suite.app?.id !== appId)
-          await saveCheckSuite(trx, { repository_id: id, ...checkSuiteSnapshot(suite) });
-      }
-      for (const review of reviews) {
-        await saveReview(trx, { repository_id: id, ...reviewSnapshot(review, pull.number) });
-      }
-    }),
-  );
+  await takeReadPull(deps, client, repository, pull, async (trx) => {
+    await saveReading(trx, due, {
+      head: pull.head.sha,
+      base: pull.base.ref,
+      mergeable: pull.mergeable ?? null,
+      state: pull.mergeable_state ?? null,
+    });
+    for (const suite of suites) {
+      // Our own check says nothing of the work.
+      if (suite.app?.id !== appId)
+        await saveCheckSuite(trx, { repository_id: id, ...checkSuiteSnapshot(suite) });
+    }
+    for (const review of reviews) {
+      await saveReview(trx, { repository_id: id, ...reviewSnapshot(review, pull.number) });
+    }
+  });
 }
-
-const snapshotOf = (repository: Repository, pull: GitHubPull) =>
-  pullSnapshot(pull, { ...repository, host: hostOf(pull.html_url) });
 
 async function handleFailure(deps: Deps, due: DueReading, error: unknown): Promise<void> {
   // It went with its repository, or was never there: nothing to ask until somebody tells of it again.

@@ -9,6 +9,7 @@ import { RadiusIndex, reachOf } from "../domain/blast-radius.ts";
 import { hasCircle } from "../domain/circles.ts";
 import { byUrgency, type Verdict, whyNotReady } from "../domain/ready-set.ts";
 import { itemOfTarget } from "../domain/record-key.ts";
+import type { View } from "../domain/scope.ts";
 import { listDefects } from "../store/item-checks.ts";
 import { itemViews } from "../store/item-facts.ts";
 import type { ItemView } from "../store/item-view.ts";
@@ -29,10 +30,17 @@ import { openEdges, restOf } from "../store/ready-verdict.ts";
 import type { Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 import { defectBody, itemBodies, reasonBody } from "./item-body.ts";
-import { readyBelow } from "./ready-below.ts";
+import { readyBelow, readyWithin } from "./ready-below.ts";
+import { type SeenItem, withhold, withholdDefects } from "./withhold.ts";
 
-export async function ready(deps: Deps, repository: Repository, query: ReadyQuery): Promise<ReadyAnswer> {
-  if (query.epic !== undefined) return readyBelow(deps, repository, query.epic, query);
+export async function ready(
+  deps: Deps,
+  repository: Repository,
+  query: ReadyQuery,
+  view: View,
+): Promise<ReadyAnswer> {
+  if (query.epic !== undefined) return readyBelow(deps, repository, query.epic, query, view);
+  if (view.scope !== null) return readyWithin(deps, repository, query, view);
   const { db } = deps;
   const { limit } = query;
   const where = { repositoryId: repository.id, region: query.region ?? null };
@@ -43,7 +51,7 @@ export async function ready(deps: Deps, repository: Repository, query: ReadyQuer
     heldBack(db, where, least),
     meetings(deps, repository, where),
     firstParked(db, repository.id, limit),
-    listDefects(db, repository.id, limit, MOST_COUNTED),
+    listDefects(db, repository.id, limit, MOST_COUNTED, view),
   ]);
   const flying = inFlight.map(({ number }) => number);
   const isFlying = new Set(flying);
@@ -65,9 +73,10 @@ export async function ready(deps: Deps, repository: Repository, query: ReadyQuer
   ]);
   const waitingNumbers = [...waitingHead, ...foreignHead, ...[...isHeldBack].slice(0, limit)];
   const page = await itemViews(db, repository.id, [...readyHead, ...waitingNumbers], repository.settings);
-  const views = new Map(page.items.map((item) => [item.facts.number, item]));
+  const items = await withhold(db, view, repository.id, page.items);
+  const views = new Map(items.map((item) => [item.facts.number, item]));
   const asker = { now: page.now, region: where.region };
-  const reasonsOf = (item: ItemView) => whyNotReady(item.facts, item.defects, asker);
+  const reasonsOf = (item: SeenItem) => whyNotReady(item.facts, item.defects, asker);
   const viewsOf = (numbers: readonly number[]) => numbers.flatMap((number) => views.get(number) ?? []);
   // What changed in between is left out rather than told wrongly.
   const shown = viewsOf(readyHead).filter((item) => reasonsOf(item).length === 0);
@@ -88,7 +97,7 @@ export async function ready(deps: Deps, repository: Repository, query: ReadyQuer
     })),
     awaitingAdmission: awaiting,
     parked,
-    defects: defects.defects.map(defectBody),
+    defects: (await withholdDefects(db, view, repository.id, defects.defects)).map(defectBody),
     totals: {
       ready: Math.min(count.ready, MOST_COUNTED),
       overlapping: Math.min(meeting.length, MOST_COUNTED),

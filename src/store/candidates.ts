@@ -1,8 +1,10 @@
 /** Items that look claimable, best first: what `claim-next` tries one after the other. */
 
 import { type RawBuilder, sql } from "kysely";
+import type { View } from "../domain/scope.ts";
 import { preparedRows } from "./call.ts";
 import type { Db } from "./database.ts";
+import { sees } from "./reach.ts";
 
 export interface Selector {
   /** Only what is part of this epic, at any depth. */
@@ -17,8 +19,8 @@ export interface Selector {
 }
 
 /**
- * The next candidates. They are only likely: `take_claim` judges each afresh. Held items are left out, and so is
- * what the caller has tried.
+ * The next candidates among what the caller may see. They are only likely: `take_claim` judges each afresh. Held items
+ * are left out, and so is what the caller has tried.
  *
  * What is preferred (what waited for `after`, what can be merged now) is few and asked for first; what follows is the
  * head of an index (migrations/0012 and 0019), so that a large backlog is not sorted.
@@ -30,12 +32,17 @@ export async function findCandidates(
   selector: Selector,
   tried: readonly number[],
   limit: number,
+  view: View,
 ): Promise<number[]> {
   const found: number[] = [];
   for (const preferred of preferences(selector)) {
     const without = [...tried, ...found];
     found.push(
-      ...(await headOf(db, { repositoryId, region, selector, without, preferred }, limit - found.length)),
+      ...(await headOf(
+        db,
+        { repositoryId, region, selector, without, preferred, view },
+        limit - found.length,
+      )),
     );
     if (found.length >= limit) break;
   }
@@ -65,17 +72,19 @@ async function headOf(
     readonly selector: Selector;
     readonly without: readonly number[];
     readonly preferred: Preferred;
+    readonly view: View;
   },
   limit: number,
 ): Promise<number[]> {
-  const { repositoryId, region, selector, without, preferred } = asked;
+  const { repositoryId, region, selector, without, preferred, view } = asked;
   const order = {
     priority: sql`i.urgency, i.created_at, i.number`,
     oldest: sql`i.created_at, i.number`,
     newest: sql`i.created_at desc, i.number desc`,
   }[selector.orderBy];
   const wanted: RawBuilder<unknown>[] = [
-    sql`i.repository_id = ${repositoryId} and i.offered and i.home_region = ${region}`,
+    sql`i.repository_id = ${repositoryId} and i.offered and i.park_by is null and i.home_region = ${region}`,
+    sees(view, sql.ref("i.repository_id"), sql.ref("i.number")),
     sql`not i.number = any (${[...without]}::int[])`,
     sql`not exists (select 1 from claim c where c.repository_id = i.repository_id and c.topic = 'backlog'
         and c.id = 'issue-' || i.number and c.live and c.lease_expires_at > db_now())`,

@@ -152,6 +152,19 @@ export async function failDelivery(db: Db, seq: number, attempt: number, error: 
     .execute();
 }
 
+/** Whether something waits in a lane. */
+export async function hasPendingDelivery(db: Db, repositoryId: number, lane: string): Promise<boolean> {
+  const row = await db
+    .selectFrom("inbox")
+    .select("seq")
+    .where("repository_id", "=", repositoryId)
+    .where("lane", "=", lane)
+    .where("state", "=", "pending")
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
 /** How many seconds until a lane's head is due; null when none is pending. What follows a head waits with it. */
 export async function secondsUntilDelivery(db: Db): Promise<number | null> {
   const { rows } = await sql<{ seconds: number | null }>`

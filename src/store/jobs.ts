@@ -3,7 +3,7 @@
 import { sql } from "kysely";
 import type { Db } from "./database.ts";
 
-export type JobName = "inbox" | "checks" | "outbox" | "pulls" | "sweep" | "backfill" | "anchors";
+export type JobName = "inbox" | "checks" | "outbox" | "pulls" | "sweep" | "backfill" | "anchors" | "readings";
 
 /**
  * Asks for a job. Jobs of one key are one job: asked for again, an earlier time wins unless `keep` says that

@@ -152,6 +152,36 @@ export async function saveComment(trx: Trx, repositoryId: number, comment: Comme
     .execute();
 }
 
+export interface MirroredComment {
+  readonly comment: CommentSnapshot;
+  readonly deleted: boolean;
+}
+
+/** The comment as mirrored; null when it was never seen. */
+export async function findComment(db: Db, repositoryId: number, id: number): Promise<MirroredComment | null> {
+  const row = await db
+    .selectFrom("issue_comment")
+    .selectAll()
+    .where("repository_id", "=", repositoryId)
+    .where("id", "=", id)
+    .executeTakeFirst();
+  if (!row) return null;
+  const comment = {
+    id: row.id,
+    issueNumber: row.issue_number,
+    body: row.body,
+    authorId: row.author_id,
+    authorLogin: row.author_login,
+    authorType: row.author_type,
+    authorAssociation: row.author_association,
+    viaAppId: row.via_app_id,
+    url: row.html_url,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+  return { comment, deleted: row.deleted };
+}
+
 export async function markCommentDeleted(trx: Trx, repositoryId: number, id: number): Promise<void> {
   await trx
     .updateTable("issue_comment")
@@ -177,6 +207,16 @@ export async function saveLabel(trx: Trx, repositoryId: number, label: LabelSnap
     .execute();
 }
 
+/** The definitions that the mirror has. */
+export async function labelsOf(db: Db, repositoryId: number): Promise<LabelSnapshot[]> {
+  return db
+    .selectFrom("label")
+    .select(["id", "name", "color", "description"])
+    .where("repository_id", "=", repositoryId)
+    .orderBy("id")
+    .execute();
+}
+
 /** The label's name as last heard; null when the definition was never seen. */
 export async function findLabelName(db: Db, repositoryId: number, id: number): Promise<string | null> {
   const row = await db
@@ -198,6 +238,13 @@ export async function renameLabelOnIssues(
   await sql`
     update issue set labels = array_replace(labels, ${from}, ${to})
     where repository_id = ${repositoryId} and ${from} = any (labels)`.execute(trx);
+}
+
+/** A label whose definition was deleted is on no issue any more. */
+export async function removeLabelFromIssues(trx: Trx, repositoryId: number, name: string): Promise<void> {
+  await sql`
+    update issue set labels = array_remove(labels, ${name})
+    where repository_id = ${repositoryId} and ${name} = any (labels)`.execute(trx);
 }
 
 /** GitHub answered that the label is on the issue; its event comes later. */

@@ -138,6 +138,13 @@ export async function readForgotten(db: Db, repositoryId: number): Promise<void>
   );
 }
 
+/** Plans the reading of every item's own open pull request, without taking back what is known of it. */
+export async function planOwnReadings(db: Db, repositoryId: number): Promise<void> {
+  await sql`
+    update pull_request p set read_due_at = db_now()
+    where p.repository_id = ${repositoryId} and p.read_due_at is null and ${isOwnAndOpen}`.execute(db);
+}
+
 /** Something happened to these pull requests that GitHub's word about merging may not know of. */
 export async function markMoved(trx: Trx, repositoryId: number, pulls: readonly number[]): Promise<void> {
   if (pulls.length === 0) return;

@@ -1,4 +1,4 @@
-/** The mirror of pull requests, their reviews and checks, and of branch heads. */
+/** The mirror of pull requests, their reviews and checks. */
 
 import { type Selectable, sql } from "kysely";
 import { dbNow } from "./clock.ts";
@@ -99,6 +99,52 @@ export async function savePull(trx: Trx, repositoryId: number, pull: PullSnapsho
       })),
     )
     .execute();
+}
+
+/** The pull request as mirrored; null when it was never seen. */
+export async function findPull(db: Db, repositoryId: number, number: number): Promise<PullSnapshot | null> {
+  const row = await db
+    .selectFrom("pull_request")
+    .selectAll()
+    .where("repository_id", "=", repositoryId)
+    .where("number", "=", number)
+    .executeTakeFirst();
+  if (!row) return null;
+  const closes = await db
+    .selectFrom("pull_request_closes")
+    .select("issue_number")
+    .where("repository_id", "=", repositoryId)
+    .where("pull_number", "=", number)
+    .execute();
+  return {
+    number: row.number,
+    id: row.id,
+    title: row.title,
+    body: row.body,
+    open: row.state === "open",
+    draft: row.draft,
+    mergedAt: row.merged_at,
+    mergeSha: row.merge_sha,
+    branches:
+      row.head_sha === null
+        ? null
+        : {
+            base: row.base_ref ?? "",
+            head: row.head_ref ?? "",
+            headSha: row.head_sha,
+            headRepositoryId: row.head_repository_id,
+          },
+    authorId: row.author_id,
+    authorLogin: row.author_login,
+    authorType: row.author_type,
+    authorAssociation: row.author_association,
+    url: row.html_url,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    closedAt: row.closed_at,
+    closes: closes.map(({ issue_number }) => issue_number),
+    asked: row.review_asked,
+  };
 }
 
 export interface NamingPull {
@@ -211,38 +257,6 @@ export async function saveCheckSuite(trx: Trx, suite: Selectable<CheckSuiteTable
         .columns(["repository_id", "id"])
         .doUpdateSet(facts)
         .where("check_suite.updated_at", "<=", suite.updated_at),
-    )
-    .execute();
-}
-
-export interface BranchHead {
-  readonly name: string;
-  /** Null: the branch was deleted. */
-  readonly sha: string | null;
-  readonly pusherId: number | null;
-  readonly pusherLogin: string | null;
-  readonly pusherType: string | null;
-  readonly pushedAt: Date;
-}
-
-export async function saveBranchHead(trx: Trx, repositoryId: number, head: BranchHead): Promise<void> {
-  const facts = {
-    head_sha: head.sha,
-    pusher_id: head.pusherId,
-    pusher_login: head.pusherLogin,
-    pusher_type: head.pusherType,
-    // Not asked yet, of this push.
-    by_human: null,
-    pushed_at: head.pushedAt,
-  };
-  await trx
-    .insertInto("branch")
-    .values({ repository_id: repositoryId, name: head.name, ...facts })
-    .onConflict((conflict) =>
-      conflict
-        .columns(["repository_id", "name"])
-        .doUpdateSet(facts)
-        .where("branch.pushed_at", "<=", head.pushedAt),
     )
     .execute();
 }

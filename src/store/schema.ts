@@ -10,6 +10,7 @@ import type { LinkTables } from "./link-schema.ts";
 
 import type { MirrorTables } from "./mirror-schema.ts";
 import type { ResourceTables } from "./resource-schema.ts";
+import type { SyncTables } from "./sync-schema.ts";
 import type { TokenTables } from "./token-schema.ts";
 
 type Timestamp = ColumnType<Date, Date | string, Date | string>;
@@ -24,16 +25,6 @@ export interface InstallationTable {
   writer: string | null;
   writer_until: Timestamp | null;
   paused_until: Timestamp | null;
-  turn: string | null;
-  turn_until: Timestamp | null;
-  next_write_at: Timestamp | null;
-  guessed_pause_seconds: number | null;
-}
-
-export interface GitHubWriteTable {
-  installation_id: number;
-  id: Generated<number>;
-  at: Timestamp;
 }
 
 export interface RepositoryTable {
@@ -49,6 +40,10 @@ export interface RepositoryTable {
   backfill_state: Defaulted<"none" | "pending" | "done">;
   backfill_cursor: JSONColumnType<object> | null;
   backfill_error: string | null;
+  backfill_mode: Defaulted<"take_up" | "since" | "all">;
+  synced_at: Timestamp | null;
+  synced_to: Timestamp | null;
+  swept_at: Timestamp | null;
   described_at: Timestamp | null;
   backfiller: string | null;
   backfiller_until: Timestamp | null;
@@ -133,6 +128,8 @@ export interface ItemTable {
   grouping: Generated<boolean>;
   flawed: Generated<boolean>;
   resource_keys: Generated<string[] | null>;
+  park_by: Defaulted<string | null>;
+  park_at: Timestamp | null;
   offered: ColumnType<boolean, never, never>;
   urgency: ColumnType<number, never, never>;
   review: Defaulted<"in_review" | "resumable" | "again" | null>;
@@ -279,13 +276,13 @@ export interface Tables
     LinkTables,
     AnchorTables,
     AuthoringTables,
+    SyncTables,
     TokenTables,
     EventTables,
     ResourceTables {
   replica: ReplicaTable;
   claim_waiter: ClaimWaiterTable;
   installation: InstallationTable;
-  github_write: GitHubWriteTable;
   repository: RepositoryTable;
   configuration: ConfigurationTable;
   inbox: InboxTable;

@@ -43,6 +43,7 @@ async function main(): Promise<void> {
       defaultLeaseSeconds: 30,
       maxLeaseSeconds: 1800,
       sweepSeconds: 5,
+      reconcileSeconds: 60,
       logLevel: "warn",
       prettyLogs: false,
     },

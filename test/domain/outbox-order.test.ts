@@ -104,7 +104,8 @@ describe("with a simulated clock", () => {
         for (const [promised, time] of written) {
           const created = promised.createdAt.getTime();
           const ahead = arrivals.filter(
-            (other) => other !== promised && (written.get(other) ?? 0) < time && (written.get(other) ?? 0) >= created,
+            (other) =>
+              other !== promised && (written.get(other) ?? 0) < time && (written.get(other) ?? 0) >= created,
           );
           // Whoever went first was promised before, or at most half an hour after.
           for (const other of ahead)

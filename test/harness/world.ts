@@ -81,6 +81,7 @@ export class World {
       defaultLeaseSeconds: 30,
       maxLeaseSeconds: 1800,
       sweepSeconds: 3600,
+      reconcileSeconds: 86_400,
       logLevel: "debug",
       prettyLogs: false,
       ...options.config,

@@ -85,7 +85,9 @@ describe("the outbox", () => {
       expect(await takePromise(database.db, 1, "test"), column).toBe(null);
       await database.pool.query(`update installation set writer = null, writer_until = null`);
       expect(await takeWriter(database.db, "test"), column).toBe(null);
-      await database.pool.query(`update installation set writer = 'test', ${column} = '2026-03-01T12:00:00Z'`);
+      await database.pool.query(
+        `update installation set writer = 'test', ${column} = '2026-03-01T12:00:00Z'`,
+      );
     }
     expect(await takePromise(database.db, 1, "test")).toMatchObject({ attempts: 1 });
   });

@@ -348,7 +348,7 @@ describe("a backfill that is cut short", () => {
 
   it("where the App has no access after all, waits, and harms nobody else", async () => {
     const [where, other] = [place(), place()];
-    down(world, new RegExp(`^/repos/${where.repo.fullName}$`));
+    down(world, `/repositories/${where.repo.id}`);
     await world.install(where.repo);
     await world.install(other.repo);
     expect(await stateOf(other)).toMatchObject({ backfill_state: "done" });

@@ -15,6 +15,7 @@ import { drainInstallation } from "../../services/drain-outbox.ts";
 import type { KeyWatch } from "../../services/key-watch.ts";
 import { readDueBranch } from "../../services/read-anchors.ts";
 import { readDuePull } from "../../services/read-pulls.ts";
+import { startDueReadings } from "../../services/reconcile.ts";
 import { sweep } from "../../services/sweep.ts";
 import { pendingBackfills } from "../../store/backfill.ts";
 import { pruneEvents } from "../../store/event-log.ts";
@@ -27,6 +28,8 @@ import { Drain } from "./drain.ts";
 
 export interface JobsOptions {
   readonly sweepSeconds: number;
+  /** How old the mirror of a repository may be before it is read, where no audit vouches for it. */
+  readonly reconcileSeconds: number;
   /** How often each replica looks for work that nobody was woken for. */
   readonly tickMs: number;
   readonly receive: Receive;
@@ -48,6 +51,8 @@ const CHECK_LOOPS = 2;
 const PULL_LOOPS = 2;
 /** How many branches one process reads at once for what is anchored on them: nobody waits for it. */
 const ANCHOR_LOOPS = 2;
+/** How often it is looked for repositories whose reading is due; at most this long it takes to begin. */
+const READINGS_SECONDS = 30;
 /** How long work under way may come to its own end before GitHub's requests are cut off. */
 const GRACE_MS = 3_000;
 /** How soon a runner that ended by itself is started again. */
@@ -177,9 +182,13 @@ function taskList(deps: Deps, options: JobsOptions, drains: Drains, stopping: Ab
     sweep: async () => {
       // Asked for again before the work, so that a sweep that fails is not the last.
       await askForJob(deps.db, "sweep", { key: "sweep", inSeconds: options.sweepSeconds, keep: true });
-      await sweep(deps);
+      await deps.metrics.sweeping(() => sweep(deps));
       await pruneDeliveries(deps.db);
       await pruneEvents(deps.db);
+    },
+    readings: async () => {
+      await askForJob(deps.db, "readings", { key: "readings", inSeconds: READINGS_SECONDS, keep: true });
+      await startDueReadings(deps, options.reconcileSeconds);
     },
     backfill: async (payload) => {
       await backfill(deps, BackfillPayload.parse(payload).repositoryId, stopping);
@@ -201,6 +210,7 @@ async function lookForWork(deps: Deps, options: JobsOptions): Promise<void> {
   await askForJob(deps.db, "pulls", { key: "pulls" });
   await askForJob(deps.db, "anchors", { key: "anchors" });
   await askForJob(deps.db, "sweep", { key: "sweep", inSeconds: options.sweepSeconds, keep: true });
+  await askForJob(deps.db, "readings", { key: "readings", inSeconds: READINGS_SECONDS, keep: true });
   for (const repositoryId of await pendingBackfills(deps.db, 50)) {
     await askForJob(deps.db, "backfill", { key: `backfill:${repositoryId}`, payload: { repositoryId } });
   }

@@ -23,6 +23,7 @@ const CONFIG: Config = {
   defaultLeaseSeconds: 30,
   maxLeaseSeconds: 1800,
   sweepSeconds: 3600,
+  reconcileSeconds: 86_400,
   logLevel: "debug",
   prettyLogs: false,
 };

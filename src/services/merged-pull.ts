@@ -1,0 +1,134 @@
+/** A pull request as it was read or announced, with what its merge means for its items (protocol 8). */
+
+import type { GitHubPull } from "../contract/github-payloads.ts";
+import { closingReferences } from "../domain/closing-keywords.ts";
+import { itemsOfPull, judgeMerge, type MergedPull } from "../domain/completion.ts";
+import { fieldDrift } from "../domain/drift.ts";
+import { itemRef, type RecordRef } from "../domain/record-key.ts";
+import { tagValue } from "../domain/tags.ts";
+import type { Client } from "../github/connection.ts";
+import { readPullCommits } from "../github/pull-reads.ts";
+import { hostOf, pullSnapshot } from "../github/snapshots.ts";
+import type { Trx } from "../store/database.ts";
+import { integrationItemsAt, isGroupingItem } from "../store/groupings.ts";
+import { lockItem } from "../store/item-lock.ts";
+import { findItem, itemsRecordingPull, openIncident } from "../store/items.ts";
+import { findIssue } from "../store/mirror.ts";
+import { findPull, type PullSnapshot } from "../store/pulls.ts";
+import { findRecord, setRecordTags } from "../store/records.ts";
+import type { Repository } from "../store/repositories.ts";
+import type { Deps } from "./deps.ts";
+import { completeItem } from "./item-changes.ts";
+import { takePull } from "./item-review.ts";
+
+/** Some payloads say that it was merged, and not when (github-cases 53). */
+export function snapshotOfPull(repository: Repository, raw: GitHubPull): PullSnapshot {
+  const snapshot = pullSnapshot(raw, { ...repository, host: hostOf(raw.html_url) });
+  return { ...snapshot, mergedAt: snapshot.mergedAt ?? (raw.merged ? raw.updated_at : null) };
+}
+
+/**
+ * Takes up a pull request as it was read, with its merge if no event told of it. `between` runs in the same transaction,
+ * after it is stored and before its items are judged. One that the mirror has just so is left alone, unless there is
+ * something to be done `between`.
+ */
+export async function takeReadPull(
+  deps: Deps,
+  client: Client,
+  repository: Repository,
+  raw: GitHubPull,
+  between: ((trx: Trx) => Promise<void>) | null = null,
+): Promise<void> {
+  const snapshot = snapshotOfPull(repository, raw);
+  const before = await findPull(deps.db, repository.id, raw.number);
+  if (between === null && before !== null && fieldDrift({ ...before }, { ...snapshot }).length === 0) return;
+  const { mergedAt } = snapshot;
+  const isNews = mergedAt !== null && before?.mergedAt == null;
+  const items = isNews ? await itemsMerged(deps, client, repository, raw) : [];
+  await deps.db.transaction().execute(async (trx) => {
+    await takePull(trx, repository, snapshot, async () => between?.(trx));
+    if (isNews) await mergeIntoItems(trx, repository, items, raw, mergedAt);
+  });
+}
+
+/** The items that a merged pull request is about: by its text, its commits, its record or its branch. */
+export async function itemsMerged(
+  deps: Pick<Deps, "db">,
+  client: Client | null,
+  repository: Repository,
+  raw: GitHubPull,
+): Promise<number[]> {
+  const repo = { ...repository, host: hostOf(raw.html_url) };
+  const text = closingReferences(raw.body ?? null, repo);
+  // A revert quotes what it takes back.
+  if (text.reverts !== null) return [];
+  const messages = client === null ? [] : await readPullCommits(client, repository, raw.number);
+  const closes = messages.flatMap((message) => closingReferences(message, repo).closes);
+  const pull: MergedPull = {
+    number: raw.number,
+    baseRef: raw.base.ref,
+    headRef: raw.head.ref,
+    sameRepository: raw.head.repo?.id === repository.id,
+  };
+  const recorded = await itemsRecordingPull(deps.db, repository.id, raw.number);
+  const integrating = pull.sameRepository
+    ? await integrationItemsAt(deps.db, repository.id, pull.headRef)
+    : [];
+  return itemsOfPull(pull, [...text.closes, ...closes], [...recorded, ...integrating]);
+}
+
+/** What the merge means for each of the items; under their locks, which this takes. */
+export async function mergeIntoItems(
+  trx: Trx,
+  repository: Repository,
+  items: readonly number[],
+  { number: pull, base }: GitHubPull,
+  mergedAt: Date,
+): Promise<void> {
+  for (const number of items) {
+    await mergeInto(trx, repository, number, { number: pull, baseRef: base.ref }, mergedAt);
+  }
+}
+
+async function mergeInto(
+  trx: Trx,
+  repository: Repository,
+  number: number,
+  pull: { number: number; baseRef: string },
+  mergedAt: Date,
+): Promise<void> {
+  const ref = itemRef(repository.id, number);
+  await lockItem(trx, repository.id, number);
+  const item = await findItem(trx, repository.id, number);
+  const record = await findRecord(trx, ref);
+  const mirrored = await findIssue(trx, repository.id, number);
+  if (!item?.enrolled || !record || mirrored?.gone) return;
+  const baseBranch = tagValue(record.tags, "baseBranch:");
+  // Late: the item was reopened, say, after this merge.
+  if (item.stateEventAt !== null && mergedAt < item.stateEventAt && item.state === null) return;
+  const isGrouping = await isGroupingItem(trx, repository.id, number, record.tags);
+  switch (judgeMerge(pull, { state: item.state, baseBranch, isGrouping })) {
+    case "nothing":
+      // GitHub's own close may have been heard of first; the merge is recorded all the same.
+      return pull.baseRef === baseBranch && !isGrouping
+        ? recordPull(trx, ref, record.tags, pull.number)
+        : undefined;
+    case "complete":
+      return completeItem(trx, { repository, number }, { pull: pull.number, base: pull.baseRef }, mergedAt);
+    case "wrong_base":
+      return openIncident(trx, {
+        repositoryId: repository.id,
+        number,
+        code: "wrong_base",
+        value: pull.baseRef,
+        detail:
+          `pull request #${pull.number} was merged into ${pull.baseRef}, not into the item's base branch ` +
+          `${baseBranch ?? "(missing)"}; merge that work there to complete the item`,
+      });
+  }
+}
+
+async function recordPull(trx: Trx, ref: RecordRef, tags: readonly string[], pull: number): Promise<void> {
+  const tag = `pr:${pull}`;
+  if (!tags.includes(tag)) await setRecordTags(trx, ref, [...tags, tag]);
+}
