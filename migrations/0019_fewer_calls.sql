@@ -207,7 +207,7 @@ begin
   return null;
 end $$;
 
--- As in 0008; attempts are counted only where there may be enough of them.
+-- As in 0016; attempts are counted only where there may be enough of them.
 create or replace function release_claim(
   repo bigint, p_topic text, p_id text, p_fence bigint, p_actor text, p_note text, p_parks boolean
 ) returns text language plpgsql volatile as $$
@@ -230,13 +230,14 @@ begin
   if c.actor <> p_actor then return 'not_holder'; end if;
   if num is not null then
     select n.state, r.installation_id is not null as markable, n.marked, n.attempts_after,
+      n.park_by is not null as park_asked,
       n.state is null and n.review is distinct from 'in_review' as poisoned,
       coalesce(n.threshold, (r.settings ->> 'poisonThreshold')::integer, 3) as threshold
     into i
     from item n join repository r on r.id = repo
     where n.repository_id = repo and n.number = num;
     -- Without a marker there are no more attempts than grants.
-    if i.poisoned then
+    if i.poisoned and not i.park_asked then
       i.poisoned := (i.marked or i.threshold <= (select count(*) from (select 1 from claim_grant
           where repository_id = repo and topic = p_topic and id = p_id limit i.threshold) as few))
         and attempts_of(repo, num, i.attempts_after) >= i.threshold;

@@ -19,8 +19,8 @@ export interface Selector {
 }
 
 /**
- * The next candidates among what the caller may see. They are only likely: `take_claim` judges each afresh. Held items are left out, and so is
- * what the caller has tried.
+ * The next candidates among what the caller may see. They are only likely: `take_claim` judges each afresh. Held items
+ * are left out, and so is what the caller has tried.
  *
  * What is preferred (what waited for `after`, what can be merged now) is few and asked for first; what follows is the
  * head of an index (migrations/0012 and 0019), so that a large backlog is not sorted.

@@ -1,4 +1,4 @@
-/** Renewing and releasing a claim, one call each (`renew_claim`, `release_claim` in migrations/0016). */
+/** Renewing and releasing a claim, one call each (`renew_claim`, `release_claim` in migrations/0016 and 0019). */
 
 import type { ReleaseVerdict, RenewVerdict } from "../domain/lease.ts";
 import type { RecordRef } from "../domain/record-key.ts";

@@ -25,7 +25,7 @@ beforeAll(async () => {
       [number],
     );
     await pool.query(
-      "insert into record (repository_id, topic, id, kind, tags) values (10, 'backlog', $1, 'Note', '{backlog,homeRegion:local}')",
+      "insert into record (repository_id, topic, id, kind, tags) values (10, 'backlog', $1, 'Note', '{backlog,priority:P2,phase:implementation,homeRegion:local,baseBranch:main}')",
       [`issue-${number}`],
     );
     await pool.query(
