@@ -14,6 +14,7 @@ import type { Deps } from "./services/deps.ts";
 import { EventFeed } from "./services/event-feed.ts";
 import { KnownCallers } from "./services/known-callers.ts";
 import { KnownNames } from "./services/known-names.ts";
+import { MirrorAges } from "./services/mirror-ages.ts";
 import { Setup } from "./services/setup.ts";
 import { TokenWatch } from "./services/token-watch.ts";
 import { openDatabase } from "./store/database.ts";
@@ -65,6 +66,7 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
     const replica = randomUUID();
     const line = new ClaimLine(database.db, replica, log);
     const names = new KnownNames();
+    const mirrors = new MirrorAges(database.db);
     const callers = new KnownCallers();
     const watch = new TokenWatch(database.db, log);
     const events = new EventFeed(database.db, log);
@@ -73,6 +75,7 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
       database,
       line,
       names,
+      mirrors,
       callers,
       watch,
       events,

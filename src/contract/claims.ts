@@ -100,6 +100,7 @@ export const ClaimRefused = z
     granted: z.literal(false),
     key: z.string(),
     reason: z.string(),
+    detail: z.string().optional().meta({ description: "What is in the way, in words" }),
     retryAfterMs: z.int().optional(),
     blockers: z.array(z.int()),
     errorKind: z
@@ -141,6 +142,9 @@ export const ClaimNextAnswer = z.union([
   ClaimGranted,
   // Of an idempotency key whose grant is not current any more.
   ClaimRefused.extend({ reason: z.literal("superseded") }).meta({ id: "ClaimSuperseded" }),
+  z
+    .object({ granted: z.literal(false), reason: z.literal("mirror_stale"), detail: z.string() })
+    .meta({ id: "MirrorStale" }),
   z
     .object({
       granted: z.literal(false),

@@ -17,13 +17,8 @@ import {
   takeBackfill,
 } from "../store/backfill.ts";
 import { databaseNow } from "../store/clock.ts";
-import {
-  findRepositoryById,
-  markHeard,
-  markSuspended,
-  markUninstalled,
-  type Repository,
-} from "../store/repositories.ts";
+import { markSuspended } from "../store/installations.ts";
+import { findRepositoryById, markHeard, markUninstalled, type Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 import { START, step } from "./reading-steps.ts";
 import { ChangedMeanwhile } from "./settle-delivery.ts";

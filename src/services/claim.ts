@@ -15,6 +15,7 @@ import type { Repository } from "../store/repositories.ts";
 import {
   type ClaimCall,
   type ClaimGrantedRow,
+  type ClaimRefusedRow,
   type ClaimRow,
   type TakenResource,
   takeClaim,
@@ -106,7 +107,9 @@ class Attempt {
     this.#once = once;
   }
 
-  take(call: ClaimCall): Promise<ClaimRow> {
+  async take(call: ClaimCall): Promise<ClaimRow> {
+    const stale = await this.#staleMirror();
+    if (stale !== null) return stale;
     if (this.#once === null) return takeClaim(this.#deps.db, call);
     return this.#once.run<ClaimRow>(async (inside) => {
       const row = await takeClaim(inside.db, call);
@@ -115,6 +118,23 @@ class Attempt {
       this.#kept = answer;
       return { result: row, kept: { status: 200, answer, grant: { ref: call.ref, fence: row.fence } } };
     });
+  }
+
+  /** Also when a waiter's turn comes: while it waited GitHub may have fallen silent. Memory has no mirror. */
+  async #staleMirror(): Promise<ClaimRefusedRow | null> {
+    if (numberOfRef(this.#target) === null) return null;
+    const detail = await this.#deps.mirrors.refusal(this.#target.repository);
+    if (detail === null) return null;
+    // What was granted before is answered again.
+    await this.#once?.assertNew();
+    return {
+      granted: false,
+      reason: "mirror_stale",
+      detail,
+      retryAfterMs: null,
+      blockers: [],
+      contendedResources: null,
+    };
   }
 
   async granted(call: ClaimCall, row: ClaimGrantedRow): Promise<ClaimAnswer> {
@@ -173,6 +193,7 @@ function refused(target: ClaimTarget, answer: Refused): ClaimAnswer {
     key: recordKey(target.repository, target.topic, target.id),
     reason: answer.reason,
     blockers: "blockers" in answer ? [...answer.blockers] : [],
+    ...("detail" in answer && answer.detail ? { detail: answer.detail } : {}),
     ...(retryAfterMs === null ? {} : { retryAfterMs }),
     ...contention(answer),
   };

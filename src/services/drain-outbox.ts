@@ -11,6 +11,7 @@ import { barOf, failureOf, isAbsent } from "../github/failure.ts";
 import { addBlockedBy, addSubIssue } from "../github/link-writes.ts";
 import { hasOwnComment } from "../github/reads.ts";
 import { addLabel, closeIssue, createLabel, postComment, reopenIssue } from "../github/writes.ts";
+import { markSuspended } from "../store/installations.ts";
 import { findItem } from "../store/items.ts";
 import { findIssue, noteLabel } from "../store/mirror.ts";
 import {
@@ -24,7 +25,7 @@ import {
   takePromise,
   takeWriter,
 } from "../store/outbox.ts";
-import { findRepositoryById, markArchived, markSuspended, type Repository } from "../store/repositories.ts";
+import { findRepositoryById, markArchived, type Repository } from "../store/repositories.ts";
 import { keepClaimCheck } from "./claim-check.ts";
 import type { Deps } from "./deps.ts";
 import { backoffSeconds } from "./drain-inbox.ts";

@@ -4,6 +4,7 @@ import { CONFIGURATION_PATH } from "../contract/configuration.ts";
 import type { HealthAnswer } from "../contract/operations.ts";
 import type { Check } from "../github/connection.ts";
 import { pingDatabase } from "../store/database.ts";
+import { auditState } from "../store/delivery-audit.ts";
 import { failedDeliveries, inboxDepth, type QueueDepth } from "../store/inbox.ts";
 import { migrationState } from "../store/migrate.ts";
 import { outboxDepth } from "../store/outbox.ts";
@@ -12,6 +13,8 @@ import type { Deps } from "./deps.ts";
 
 /** A queue whose head is older than this is stuck. */
 const STUCK_SECONDS = 300;
+/** Where a repository does not say otherwise, no claims are granted by an older mirror. */
+const OLD_MIRROR_SECONDS = 3_600;
 const SHOWN_FAILURES = 20;
 const SHOWN_REPOSITORIES = 1000;
 
@@ -49,13 +52,14 @@ export async function health(deps: Deps): Promise<HealthAnswer> {
     const problems = ["PostgreSQL does not answer: see the server's log, and DATABASE_URL if it is set"];
     return { status: "degraded", version, database: "unreachable", problems };
   }
-  const [migrations, inbox, failures, outbox, github, repos] = await Promise.all([
+  const [migrations, inbox, failures, outbox, github, repos, audit] = await Promise.all([
     migrationState(deps.db),
     inboxDepth(deps.db),
     failedDeliveries(deps.db, SHOWN_FAILURES),
     outboxDepth(deps.db),
     checkGitHub(deps),
     listRepositories(deps.db, null, SHOWN_REPOSITORIES),
+    auditState(deps.db),
   ]);
   const problems: string[] = [];
   if (migrations.pending > 0)
@@ -68,6 +72,16 @@ export async function health(deps: Deps): Promise<HealthAnswer> {
   if ((outbox.oldestSeconds ?? 0) > STUCK_SECONDS)
     problems.push(`a write to GitHub waits for ${outbox.oldestSeconds} s`);
   if (github.status === "unreachable") problems.push(`GitHub does not answer the App: ${github.detail}`);
+  if (audit.missed > 0) {
+    problems.push(
+      `${audit.missed} deliveries of GitHub failed and did not come yet: they are asked for again, then what they told is read`,
+    );
+  }
+  for (const { owner, name, installed, mirrorAgeSeconds } of repos) {
+    if (!installed || (mirrorAgeSeconds ?? 0) <= OLD_MIRROR_SECONDS) continue;
+    const why = audit.doubt === null ? "" : ` (${audit.doubt})`;
+    problems.push(`the mirror of ${owner}/${name} was known to be whole ${mirrorAgeSeconds} s ago${why}`);
+  }
   for (const { owner, name, backfillError } of repos) {
     if (backfillError) problems.push(`the backfill of ${owner}/${name} does not get on: ${backfillError}`);
   }

@@ -67,7 +67,10 @@ describe("an item", () => {
     await reader.heard("item.unadmitted", about(number));
     await after(() => repo.as("alice").unlabel(number, GATE));
     await reader.heard("item.admitted", about(number));
-    expect(reader.types.filter((type) => /admitted/.test(type))).toEqual(["item.unadmitted", "item.admitted"]);
+    expect(reader.types.filter((type) => /admitted/.test(type))).toEqual([
+      "item.unadmitted",
+      "item.admitted",
+    ]);
   });
 
   it("is claimed and released, with the holder that anybody who reads the claim sees", async () => {
@@ -87,7 +90,10 @@ describe("an item", () => {
       fencingToken,
       how: "released",
     });
-    expect(reader.types.filter((type) => /claimed|released/.test(type))).toEqual(["item.claimed", "item.released"]);
+    expect(reader.types.filter((type) => /claimed|released/.test(type))).toEqual([
+      "item.claimed",
+      "item.released",
+    ]);
   });
 
   it("that lapsed is released when the next one takes it", async () => {
@@ -143,7 +149,9 @@ describe("an item", () => {
     await changed("title");
     await after(() => repo.as("alice").label(number, "help wanted"));
     await changed("labels");
-    await world.api.repo("PATCH", `/memory/backlog/issue-${number}`, { body: { tags: { add: ["team:red"] } } });
+    await world.api.repo("PATCH", `/memory/backlog/issue-${number}`, {
+      body: { tags: { add: ["team:red"] } },
+    });
     await changed("tags");
     await world.api.repo("PATCH", `/memory/backlog/issue-${number}`, { body: { body: "what I found" } });
     await changed("record");
@@ -168,9 +176,14 @@ describe("an item", () => {
     let pull = 0;
     await after(() => {
       repo.as("alice").push(`feat/issue-${number}`, { files: ["a.txt"] });
-      pull = repo.as("alice").openPull({ head: `feat/issue-${number}`, title: "Work", body: `Fixes #${number}` });
+      pull = repo
+        .as("alice")
+        .openPull({ head: `feat/issue-${number}`, title: "Work", body: `Fixes #${number}` });
     });
-    expect(await reader.heard("item.role_changed", about(number))).toMatchObject({ from: "queue", to: "review" });
+    expect(await reader.heard("item.role_changed", about(number))).toMatchObject({
+      from: "queue",
+      to: "review",
+    });
     await reader.heard("item.updated", (data) => data.number === number && data.changed.includes("review"));
     await after(() => repo.as("alice").closePull(pull));
     await reader.heard("item.role_changed", (data) => data.number === number && data.to === "queue");
@@ -183,16 +196,24 @@ describe("what is around items", () => {
     const reader = await follow();
     await world.api.block(number, blocker);
     const on = `repo/acme/widgets/mem/backlog/issue-${blocker}`;
-    expect(await reader.heard("dependency.added", about(number))).toMatchObject({ relation: "blockedBy", on });
+    expect(await reader.heard("dependency.added", about(number))).toMatchObject({
+      relation: "blockedBy",
+      on,
+    });
     await world.api.repo("PATCH", `/memory/backlog/issue-${number}`, {
       body: { links: { remove: { blockedBy: [`mem/backlog/issue-${blocker}`] } } },
     });
-    expect(await reader.heard("dependency.removed", about(number))).toMatchObject({ relation: "blockedBy", on });
+    expect(await reader.heard("dependency.removed", about(number))).toMatchObject({
+      relation: "blockedBy",
+      on,
+    });
   });
 
   it("memory is written and forgotten", async () => {
     const reader = await follow();
-    await world.api.repo("PUT", "/memory/decisions/leases", { body: { title: "Use leases", kind: "Decision" } });
+    await world.api.repo("PUT", "/memory/decisions/leases", {
+      body: { title: "Use leases", kind: "Decision" },
+    });
     expect(await reader.heard("memory.written")).toMatchObject({
       number: null,
       topic: "decisions",
@@ -210,7 +231,11 @@ describe("what is around items", () => {
     const reader = await follow();
     await after(() => repo.as("alice").label(number, "P2"));
     const opened = await reader.heard("defect.opened", about(number));
-    expect(opened).toMatchObject({ code: expect.any(String), value: expect.any(String), detail: expect.any(String) });
+    expect(opened).toMatchObject({
+      code: expect.any(String),
+      value: expect.any(String),
+      detail: expect.any(String),
+    });
     await after(() => repo.as("alice").unlabel(number, "P2"));
     expect(await reader.heard("defect.closed", about(number))).toMatchObject({ code: opened.code });
   });
