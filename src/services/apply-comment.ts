@@ -14,14 +14,9 @@ import { mergeIssue } from "../domain/mirror-merge.ts";
 import { itemRef } from "../domain/record-key.ts";
 import { commentSnapshot, issueSnapshot } from "../github/snapshots.ts";
 import { countMarker, raiseFence, wasGranted } from "../store/claims.ts";
+import { type CommentSnapshot, markCommentDeleted, saveComment } from "../store/comments.ts";
 import type { Trx } from "../store/database.ts";
-import {
-  type CommentSnapshot,
-  lockIssue,
-  markCommentDeleted,
-  saveComment,
-  saveIssue,
-} from "../store/mirror.ts";
+import { lockIssue, saveIssue } from "../store/mirror.ts";
 import { claimPromise, settlePromise } from "../store/outbox.ts";
 import { lockRecord } from "../store/records.ts";
 import type { Repository } from "../store/repositories.ts";

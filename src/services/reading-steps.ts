@@ -18,14 +18,9 @@ import {
   unseenComments,
   unseenIssues,
 } from "../store/backfill.ts";
+import { type CommentSnapshot, findComment, saveComment } from "../store/comments.ts";
 import { isDataError } from "../store/failure.ts";
-import {
-  type CommentSnapshot,
-  findComment,
-  findIssue,
-  introduceIssue,
-  saveComment,
-} from "../store/mirror.ts";
+import { findIssue, introduceIssue } from "../store/mirror.ts";
 import { unmirroredBlockers } from "../store/native-links.ts";
 import { forgetReading, forgetReadings, planOwnReadings, readForgotten } from "../store/pull-readings.ts";
 import { pullsWithoutBranches } from "../store/pulls.ts";

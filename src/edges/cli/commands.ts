@@ -1,8 +1,10 @@
 /** Every command, by the words that call it; the help is made from this list. */
 
 import type { Command } from "./command.ts";
+import { doctor } from "./doctor.ts";
 import { health } from "./health.ts";
 
 export const COMMANDS: Readonly<Record<string, Command>> = {
+  doctor,
   health,
 };
