@@ -35,6 +35,9 @@ create table delivery_audit (
   last_at         timestamptz,
   -- Why the last audit could vouch for nothing; null: it could.
   doubt           text,
+  -- Whether GitHub tells of links between issues. Where it does not (Enterprise Server), they are read; asked once a day.
+  link_events     boolean not null default true,
+  link_events_at  timestamptz,
   auditor         text,
   auditor_until   timestamptz
 );

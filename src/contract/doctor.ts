@@ -30,11 +30,9 @@ export const DoctorAnswer = z
     drift: z.array(Drift).meta({ description: "At most 1,000" }),
     total: z.int(),
     compared: z.object({ issues: z.int(), comments: z.int(), pullRequests: z.int(), branches: z.int() }),
-    pendingDeliveries: z
-      .int()
-      .meta({
-        description: "What they tell is not in the store yet: it shows as drift until they are worked off",
-      }),
+    pendingDeliveries: z.int().meta({
+      description: "What they tell is not in the store yet: it shows as drift until they are worked off",
+    }),
     repaired: z
       .int()
       .nullable()

@@ -11,6 +11,15 @@ const InstallationRow = z.object({
 });
 export type ListedInstallation = z.infer<typeof InstallationRow>;
 
+const LINK_EVENTS = ["sub_issues", "issue_dependencies"];
+
+/** Whether the App is told of links between issues. Asked as the App itself. */
+export async function tellsOfLinks(client: Client): Promise<boolean> {
+  const { data } = await client.request("GET /app");
+  const { events } = parse(z.object({ events: z.array(z.string()).nullish() }), data);
+  return events == null || LINK_EVENTS.every((event) => events.includes(event));
+}
+
 const RepositoryRow = z.object({ id: z.int(), full_name: z.string() });
 export type ReachedRepository = z.infer<typeof RepositoryRow>;
 

@@ -9,6 +9,7 @@ import { judgeAudit } from "../domain/delivery-audit.ts";
 import type { Client } from "../github/connection.ts";
 import { askForRedelivery, type ListedDelivery, listDeliveries } from "../github/deliveries.ts";
 import { failureOf } from "../github/failure.ts";
+import { tellsOfLinks } from "../github/installations.ts";
 import { askForReading } from "../store/backfill.ts";
 import {
   countTry,
@@ -19,6 +20,7 @@ import {
   missedDeliveries,
   noteMissed,
   releaseAudit,
+  saveLinkEvents,
   takeAudit,
 } from "../store/delivery-audit.ts";
 import { findRepositoryById } from "../store/repositories.ts";
@@ -45,6 +47,7 @@ export async function auditDeliveries(deps: Deps, quietSeconds: number): Promise
   if (taken === null) return;
   try {
     const client = await deps.github.appClient();
+    if (taken.asksLinks) await saveLinkEvents(deps.db, await tellsOfLinks(client));
     const found = await list(client, taken.last);
     await noteMissed(deps.db, missedOf(found.rows));
     const judged = judgeAudit({

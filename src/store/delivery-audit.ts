@@ -11,6 +11,8 @@ export interface TakenAudit {
   readonly at: Date;
   /** The newest delivery that the last one saw, by GitHub's time. */
   readonly last: Date | null;
+  /** It is time to ask whether GitHub tells of links. */
+  readonly asksLinks: boolean;
 }
 
 /** Becomes the auditor. Null: another process is. */
@@ -18,7 +20,8 @@ export async function takeAudit(db: Db, auditor: string): Promise<TakenAudit | n
   const { rows } = await sql<TakenAudit>`
     update delivery_audit set auditor = ${auditor}, auditor_until = db_now() + make_interval(secs => ${LEASE_SECONDS})
     where auditor_until is null or auditor_until < db_now()
-    returning db_now() as at, last_at as last`.execute(db);
+    returning db_now() as at, last_at as last,
+      link_events_at is null or link_events_at < db_now() - interval '1 day' as "asksLinks"`.execute(db);
   return rows[0] ?? null;
 }
 
@@ -49,6 +52,16 @@ export async function finishAudit(
     })
     .where("auditor", "=", auditor)
     .execute();
+}
+
+export async function saveLinkEvents(db: Db, told: boolean): Promise<void> {
+  await db.updateTable("delivery_audit").set({ link_events: told, link_events_at: dbNow }).execute();
+}
+
+/** Whether links between issues are to be read, because GitHub does not tell of them. */
+export async function pollsLinks(db: Db): Promise<boolean> {
+  const row = await db.selectFrom("delivery_audit").select("link_events").executeTakeFirstOrThrow();
+  return !row.link_events;
 }
 
 export async function releaseAudit(db: Db, auditor: string, seconds: number): Promise<void> {

@@ -102,7 +102,9 @@ describe("an audit", () => {
   it("vouches for nothing while GitHub lists no delivery: then repositories are read, and that is enough", async () => {
     await item();
     await world.audit();
-    world.github.silently(() => repo.as("alice").openIssue({ title: "Meanwhile", labels: ["backlog", "P0"] }));
+    world.github.silently(() =>
+      repo.as("alice").openIssue({ title: "Meanwhile", labels: ["backlog", "P0"] }),
+    );
     await stories.pass(1000);
     await world.audit(900);
     expect(await age()).toBeGreaterThan(900);
@@ -110,6 +112,31 @@ describe("an audit", () => {
     await world.settled();
     expect(await age()).toBeLessThan(120);
     expect((await api.ready("?limit=1")).ready).toMatchObject([{ title: "Meanwhile" }]);
+  });
+});
+
+describe("row 77: a server that does not tell of links between issues", () => {
+  it("is asked for them, though deliveries are vouched for", async () => {
+    const [blocked, blocker] = [await item(), await item()];
+    const { app } = world.github;
+    const events = app.events;
+    app.events = events.filter((event) => event !== "sub_issues" && event !== "issue_dependencies");
+    await stories.pass(86_400);
+    await world.audit();
+    world.github.silently(() => repo.as("alice").blockBy(blocked, blocker));
+    await stories.pass(1000);
+    await startDueReadings(world.app.deps, 900);
+    await world.settled();
+    await expectNotReady(api, blocked);
+    world.github.silently(() => repo.as("alice").unblock(blocked, blocker));
+    await stories.pass(1000);
+    await world.audit();
+    await startDueReadings(world.app.deps, 900);
+    await world.settled();
+    await expectReady(api, blocked);
+    app.events = events;
+    await stories.pass(86_400);
+    await world.audit();
   });
 });
 
@@ -132,7 +159,9 @@ describe("a mirror that is too old", () => {
       granted: false,
       reason: "mirror_stale",
     });
-    expect(await api.claim(number, "worker/a", { maxWaitSeconds: 1 })).toMatchObject({ reason: "mirror_stale" });
+    expect(await api.claim(number, "worker/a", { maxWaitSeconds: 1 })).toMatchObject({
+      reason: "mirror_stale",
+    });
     // What was granted goes on.
     expect(await api.release(number, fencingToken)).toMatchObject({ released: false });
     const health = (await world.api.send("GET", "/health")).body;
