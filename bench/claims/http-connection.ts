@@ -41,11 +41,13 @@ export class HttpConnection {
   }
 
   /** Sends a request and answers what comes back; only one at a time. */
-  send(method: string, path: string, body: object, headers = ""): Promise<HttpAnswer> {
-    const text = JSON.stringify(body);
+  send(method: string, path: string, body: object | null, headers = ""): Promise<HttpAnswer> {
+    const text = body === null ? "" : JSON.stringify(body);
+    const about =
+      body === null ? "" : `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n`;
     this.#socket.write(
       `${method} ${path} HTTP/1.1\r\nhost: ${this.#host}\r\nauthorization: Bearer ${this.#token}\r\n` +
-        `content-type: application/json\r\n${headers}content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+        `${headers}${about}\r\n${text}`,
     );
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject };

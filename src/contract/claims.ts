@@ -100,9 +100,9 @@ export const ClaimRefused = z
     granted: z.literal(false),
     key: z.string(),
     reason: z.string(),
-    detail: z.string().optional().meta({ description: "What is in the way, in words" }),
     retryAfterMs: z.int().optional(),
     blockers: z.array(z.int()),
+    detail: z.string().optional().meta({ description: "What the reason does not say by itself" }),
     errorKind: z
       .literal("transient")
       .optional()

@@ -5,7 +5,7 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { barOf, failureOf } from "../github/failure.ts";
+import { failureOf } from "../github/failure.ts";
 import { readRepositoryById } from "../github/reads.ts";
 import {
   type BackfillCursor,
@@ -17,11 +17,11 @@ import {
   takeBackfill,
 } from "../store/backfill.ts";
 import { databaseNow } from "../store/clock.ts";
-import { markSuspended } from "../store/installations.ts";
 import { findRepositoryById, markHeard, markUninstalled, type Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 import { START, step } from "./reading-steps.ts";
 import { ChangedMeanwhile } from "./settle-delivery.ts";
+import { clientOf } from "./supervise-requests.ts";
 import { takeDescription } from "./take-description.ts";
 
 /** After a failure that names no time. */
@@ -31,7 +31,7 @@ const OVERLAP_MS = 300_000;
 
 /** Goes on with a repository's reading until it is done or `stopping` says so. One process at a time works on it. */
 export async function backfill(deps: Deps, repositoryId: number, stopping: AbortSignal): Promise<void> {
-  if (deps.github.app === null) return;
+  if (!deps.github.isUsable) return;
   // Named by run, not by process: one that was started afresh meanwhile must not go on.
   const worker = `${deps.replica}/${randomUUID()}`;
   const taken = await takeBackfill(deps.db, repositoryId, worker);
@@ -41,10 +41,6 @@ export async function backfill(deps: Deps, repositoryId: number, stopping: Abort
   } catch (error) {
     const failure = failureOf(error);
     const seconds = failure.retryAfterSeconds ?? RETRY_SECONDS;
-    // Its event may be late or lost (github-cases 36).
-    const installationId = (await findRepositoryById(deps.db, repositoryId))?.installationId ?? null;
-    if (barOf(error) === "suspended" && installationId !== null)
-      await deps.db.transaction().execute((trx) => markSuspended(trx, installationId, true));
     deps.log.warn(
       { repositoryId, mode: taken.mode, reason: failure.message, retryInSeconds: seconds },
       "a backfill stopped, and will go on",
@@ -65,7 +61,7 @@ async function goOn(
   while (!stopping.aborted) {
     const known = await findRepositoryById(deps.db, repositoryId);
     if (!known?.installed || known.installationId === null) return;
-    const client = await deps.github.client(known.installationId);
+    const client = await clientOf(deps, known.installationId);
     let began = cursor.began;
     let repository: Repository = known;
     if (began === null) {

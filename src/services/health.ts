@@ -2,12 +2,12 @@
 
 import { CONFIGURATION_PATH } from "../contract/configuration.ts";
 import type { HealthAnswer } from "../contract/operations.ts";
-import type { Check } from "../github/connection.ts";
+import type { Check, KeyRefusal } from "../github/connection.ts";
 import { pingDatabase } from "../store/database.ts";
 import { auditState } from "../store/delivery-audit.ts";
 import { failedDeliveries, inboxDepth, type QueueDepth } from "../store/inbox.ts";
 import { migrationState } from "../store/migrate.ts";
-import { outboxDepth } from "../store/outbox.ts";
+import { outboxDepth } from "../store/outbox-queue.ts";
 import { listRepositories } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 
@@ -27,7 +27,8 @@ export async function publicHealth(deps: Deps): Promise<HealthAnswer> {
     inboxDepth(deps.db),
     outboxDepth(deps.db),
   ]);
-  const isWell = migrations.pending === 0 && !isStuck(inbox) && !isStuck(outbox);
+  const isWell =
+    migrations.pending === 0 && !isStuck(inbox) && !isStuck(outbox) && deps.github.keyRefusal === null;
   return { status: isWell ? "ok" : "degraded", version };
 }
 
@@ -44,6 +45,11 @@ async function checkGitHub({ github }: Deps): Promise<Check> {
   clearTimeout(timer);
   return check;
 }
+
+const keyProblem = ({ since, message }: KeyRefusal): string =>
+  `GitHub refuses the App's private key since ${since.toISOString()} (${message}): make a new one in the App's settings ` +
+  "on GitHub and put it where the old one is kept (PRIVATE_KEY_PATH, or PRIVATE_KEY in .env); it is taken up by itself " +
+  "within half a minute, and deliveries are kept until then";
 
 /** The whole picture, for callers with a token. */
 export async function health(deps: Deps): Promise<HealthAnswer> {
@@ -65,13 +71,20 @@ export async function health(deps: Deps): Promise<HealthAnswer> {
   if (migrations.pending > 0)
     problems.push(`${migrations.pending} migrations are not applied: restart the server`);
   if (inbox.failed > 0)
-    problems.push(`${inbox.failed} deliveries failed: see inbox.failures, and redeliver them on GitHub`);
+    problems.push(
+      `${inbox.failed} deliveries failed: leasehold inbox list shows why, leasehold inbox retry tries again`,
+    );
   if ((inbox.oldestSeconds ?? 0) > STUCK_SECONDS)
     problems.push(`a delivery waits for ${inbox.oldestSeconds} s`);
-  if (outbox.failed > 0) problems.push(`${outbox.failed} writes to GitHub were refused for good`);
+  if (outbox.failed > 0)
+    problems.push(
+      `${outbox.failed} writes to GitHub were refused for good: leasehold outbox list shows why, leasehold outbox retry tries again`,
+    );
   if ((outbox.oldestSeconds ?? 0) > STUCK_SECONDS)
     problems.push(`a write to GitHub waits for ${outbox.oldestSeconds} s`);
-  if (github.status === "unreachable") problems.push(`GitHub does not answer the App: ${github.detail}`);
+  const { keyRefusal } = deps.github;
+  if (keyRefusal !== null) problems.push(keyProblem(keyRefusal));
+  else if (github.status === "unreachable") problems.push(`GitHub does not answer the App: ${github.detail}`);
   if (audit.missed > 0) {
     problems.push(
       `${audit.missed} deliveries of GitHub failed and did not come yet: they are asked for again, then what they told is read`,

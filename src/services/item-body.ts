@@ -12,7 +12,7 @@ import type { ItemLease } from "../domain/resources.ts";
 import { isPhase, isPriority, tagValue } from "../domain/tags.ts";
 import { type Asker, roleFacts } from "../domain/why-not.ts";
 import type { Db } from "../store/database.ts";
-import { findResume } from "../store/handover.ts";
+import { findResumes, type ResumeRow } from "../store/handover.ts";
 import { defectTimes } from "../store/item-checks.ts";
 import type { ItemView } from "../store/item-view.ts";
 import type { Repository } from "../store/repositories.ts";
@@ -27,18 +27,46 @@ export async function itemBody(
   item: ItemView,
   asker: Asker,
 ): Promise<ItemBody> {
+  const [body] = await itemBodies(db, repository, [item], asker);
+  if (body === undefined) throw new Error("an item has one body");
+  return body;
+}
+
+/** Several items: what is asked besides their views is asked of all at once. */
+export async function itemBodies(
+  db: Db,
+  repository: Repository,
+  items: readonly ItemView[],
+  asker: Asker,
+): Promise<ItemBody[]> {
+  const numbersOf = (some: readonly ItemView[]): number[] => some.map(({ facts }) => facts.number);
+  const [resumes, times] = await Promise.all([
+    findResumes(db, repository.id, numbersOf(items)),
+    defectTimes(db, repository.id, numbersOf(items.filter(({ defects }) => defects.length > 0))),
+  ]);
+  return Promise.all(
+    items.map((item) =>
+      bodyOf(db, repository, item, asker, { resume: resumes.get(item.facts.number) ?? null, times }),
+    ),
+  );
+}
+
+async function bodyOf(
+  db: Db,
+  repository: Repository,
+  item: ItemView,
+  asker: Asker,
+  { resume, times }: { resume: ResumeRow | null; times: ReadonlyMap<string, Date> },
+): Promise<ItemBody> {
   const { facts } = item;
   const held = isHeld(facts.claim, asker.now);
   const reasons = whyNotReady(facts, item.defects, asker);
   const priority = tagValue(facts.tags, "priority:");
   const phase = tagValue(facts.tags, "phase:");
   const ref = itemRef(repository.id, facts.number);
-  const resume = await findResume(db, repository.id, facts.number);
-  const times =
-    item.defects.length === 0 ? new Map<string, Date>() : await defectTimes(db, repository.id, facts.number);
   const since = (defect: Defect): Defect => ({
     ...defect,
-    since: times.get(`${defect.code} ${defect.value}`) ?? defect.since,
+    since: times.get(`${facts.number} ${defect.code} ${defect.value}`) ?? defect.since,
   });
   const epic = item.links.find((link) => link.relation === "partOf" && link.repositoryId === repository.id);
   return {

@@ -1,12 +1,13 @@
 /** The ready set of one epic: its parts are few, and all of them are read. */
 
 import { MOST_COUNTED, type ReadyAnswer, type ReadyQuery } from "../contract/items.ts";
-import { type ReadySet, readySet } from "../domain/ready-set.ts";
+import { type Flying, type ReadySet, readySet } from "../domain/ready-set.ts";
 import type { ItemPage } from "../store/item-facts.ts";
 import { partsOf } from "../store/item-facts.ts";
+import { radiiInFlight } from "../store/radii.ts";
 import type { Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
-import { defectBody, itemBody, reasonBody } from "./item-body.ts";
+import { defectBody, itemBodies, reasonBody } from "./item-body.ts";
 
 const total = (rows: readonly unknown[]): number => Math.min(rows.length, MOST_COUNTED);
 
@@ -17,7 +18,10 @@ export async function readyBelow(
   query: Pick<ReadyQuery, "limit" | "region">,
 ): Promise<ReadyAnswer> {
   const page = await partsOf(deps.db, repository.id, epic, repository.settings);
-  return readyAnswer(deps, repository, page, query);
+  const parts = new Set(page.items.map(({ facts }) => facts.number));
+  const inFlight = await radiiInFlight(deps.db, repository.id, repository.settings);
+  const elsewhere = inFlight.filter(({ number }) => !parts.has(number));
+  return readyAnswer(deps, repository, page, query, elsewhere);
 }
 
 /** The ready set of exactly these items, as it is answered. */
@@ -26,17 +30,18 @@ export async function readyAnswer(
   repository: Repository,
   page: ItemPage,
   { limit, region = null }: { limit: number; region?: string | null | undefined },
+  elsewhere: readonly Flying[] = [],
 ): Promise<ReadyAnswer> {
   const asker = { now: page.now, region };
   const defects = page.items.flatMap((item) => item.defects);
   const facts = page.items.map((item) => item.facts);
-  const set: ReadySet = readySet(facts, defects, asker);
+  const set: ReadySet = readySet(facts, defects, asker, elsewhere);
   const views = new Map(page.items.map((item) => [item.facts.number, item]));
   const shown = set.ready.slice(0, limit).flatMap((item) => views.get(item.number) ?? []);
   return {
     verdict: set.verdict,
     pending: Math.min(set.pending, MOST_COUNTED),
-    ready: await Promise.all(shown.map((item) => itemBody(deps.db, repository, item, asker))),
+    ready: await itemBodies(deps.db, repository, shown, asker),
     overlapping: set.overlapping
       .slice(0, limit)
       .map((item) => ({ number: item.number, with: [...item.with] })),

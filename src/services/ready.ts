@@ -26,7 +26,7 @@ import {
 } from "../store/ready-items.ts";
 import type { Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
-import { defectBody, itemBody, reasonBody } from "./item-body.ts";
+import { defectBody, itemBodies, reasonBody } from "./item-body.ts";
 import { readyBelow } from "./ready-below.ts";
 
 export async function ready(deps: Deps, repository: Repository, query: ReadyQuery): Promise<ReadyAnswer> {
@@ -76,7 +76,7 @@ export async function ready(deps: Deps, repository: Repository, query: ReadyQuer
   return {
     verdict: await verdictOf(deps, repository, { ...count, wantsResource }, where.region),
     pending: Math.min(count.pending, MOST_COUNTED),
-    ready: await Promise.all(shown.map((item) => itemBody(db, repository, item, asker))),
+    ready: await itemBodies(db, repository, shown, asker),
     overlapping: meeting.slice(0, limit),
     waiting: waiting.slice(0, limit),
     inFlight: inFlight.slice(0, limit).map(({ number, leaseExpiresAt, isHeld }) => ({

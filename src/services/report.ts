@@ -4,7 +4,6 @@ import { MOST_COUNTED } from "../contract/items.ts";
 import type { Report, ReportQuery } from "../contract/report.ts";
 import type { Defect } from "../domain/defects.ts";
 import { isHeld } from "../domain/lease.ts";
-import { isOwnPull } from "../domain/own-pull.ts";
 import { checksOf } from "../domain/pull-checks.ts";
 import { type ReadySet, readySet } from "../domain/ready-set.ts";
 import { namesOf, reasonText, reportSentences } from "../domain/report.ts";
@@ -18,6 +17,7 @@ import type { ItemView } from "../store/item-view.ts";
 import type { Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 import { defectBody, reasonBody } from "./item-body.ts";
+import { ownOf } from "./resume-pack.ts";
 
 export async function report(deps: Deps, repository: Repository, { limit }: ReportQuery): Promise<Report> {
   const page = await openItems(deps.db, repository.id, repository.settings);
@@ -114,7 +114,7 @@ async function flight(deps: Deps, repository: Repository, view: ItemView, now: D
   const recorded = tagValues(facts.tags, "pr:").map(Number);
   if (resume?.pullNumber) recorded.push(resume.pullNumber);
   const item = { repositoryId: repository.id, number: facts.number, recorded };
-  const own = pulls.find((pull) => isOwnPull(pull, item));
+  const own = await ownOf(deps.db, item, pulls);
   return {
     number: facts.number,
     title: view.title,
@@ -141,7 +141,7 @@ function whyHere(facts: ItemFacts, index: number): string {
 /** Where the two stores disagree: what each of them says. */
 const SIDES: Readonly<Record<string, readonly [github: string, leasehold: string]>> = {
   issue_closed_item_live: ["closed", "live"],
-  item_complete_issue_open: ["open", "complete"],
+  item_complete_issue_open: ["open", "complete or cancelled"],
   claimed_but_unmarked: ["no claim marker", "granted claims"],
   marker_without_grant: ["claim markers", "fewer grants"],
   complete_with_open_pr: ["an open pull request", "complete"],

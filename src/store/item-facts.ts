@@ -4,6 +4,7 @@ import { type RawBuilder, sql } from "kysely";
 import type { Blocker } from "../domain/blockers.ts";
 import { itemOfTarget } from "../domain/record-key.ts";
 import type { Scope } from "../domain/scope.ts";
+import { preparedRows } from "./call.ts";
 import type { Db } from "./database.ts";
 import {
   type BlockerRow,
@@ -21,7 +22,9 @@ export async function findBlocker(
   home: number,
   edge: { repositoryId: number; target: string },
 ): Promise<Blocker> {
-  const { rows } = await sql<Omit<BlockerRow, "repositoryId" | "target">>`
+  const rows = await preparedRows(
+    db,
+    sql<Omit<BlockerRow, "repositoryId" | "target">>`
     select b.number is not null as "isItem", b.state, br.tags, bs.state = 'open' and bs.gone is null as "issueOpen",
       coalesce(bs.gone, bs.state_reason) as "issueReason", b.ruling_owner as "rulingOwner", b.question,
       f.owner || '/' || f.name as repository, f.installed
@@ -30,7 +33,8 @@ export async function findBlocker(
     left join issue bs on bs.repository_id = l.repository_id and bs.number = l.number
     left join item b on b.repository_id = bs.repository_id and b.number = bs.number
     left join record br on br.repository_id = bs.repository_id and br.topic = 'backlog' and br.id = 'issue-' || bs.number
-    limit 1`.execute(db);
+    limit 1`.compile(db),
+  );
   const [row] = rows;
   if (row === undefined) throw new Error("a query of one row answered none");
   return toBlocker({ ...row, ...edge }, home);
@@ -125,9 +129,11 @@ async function read(
   where: RawBuilder<unknown>,
   limit: RawBuilder<unknown>,
 ): Promise<ItemPage> {
-  const { rows } = await sql<ItemViewRow>`
+  const rows = await preparedRows(
+    db,
+    sql<ItemViewRow>`
     select i.number, i.enrolled, i.admitted, i.admitted_by, i.state, i.state_at, i.park_reason, i.ruling_owner,
-      i.question, i.created_at, r.tags, r.expires_at, s.title, s.html_url, s.labels, s.state = 'open' and s.gone is null as issue_open,
+      i.question, i.park_by, i.park_at, i.created_at, r.tags, r.expires_at, s.title, s.html_url, s.labels, s.state = 'open' and s.gone is null as issue_open,
       s.state_reason, s.author_login, greatest(s.updated_at, r.updated_at) as updated_at,
       shape.parts, shape.open_parts, i.parts > 0 and exists (select 1 from record_link n
         where n.target_repository_id = i.repository_id and n.target_number = i.number and n.relation = 'integrates') as integrated,
@@ -238,7 +244,8 @@ async function read(
       where p.target_repository_id = i.repository_id and p.target_number = i.number and p.relation = 'partOf'
         and not (p.repository_id = i.repository_id and p.number = i.number)) as shape
     where i.repository_id = ${repositoryId} and ${where}
-    order by i.number ${limit}`.execute(db);
+    order by i.number ${limit}`.compile(db),
+  );
   const now = rows[0]?.now ?? new Date(0);
   return { now, items: rows.map((row) => toView(row, repositoryId, settings)) };
 }

@@ -239,7 +239,9 @@ describe("row 6: what was lost on the way", () => {
     const number = await item(repo);
     repo.setFile("main", "src/a.ts", "one");
     await world.settled();
-    await api.repo("PATCH", `/items/${number}`, { body: { links: { add: { anchoredTo: ["file/src/a.ts"] } } } });
+    await api.repo("PATCH", `/items/${number}`, {
+      body: { links: { add: { anchoredTo: ["file/src/a.ts"] } } },
+    });
     await world.settled();
     expect(await api.item(number)).toMatchObject({ stale: false });
     unheard(() => repo.setFile("main", "src/a.ts", "two"));

@@ -3,8 +3,10 @@
 import type { Command } from "./command.ts";
 import { doctor } from "./doctor.ts";
 import { health } from "./health.ts";
+import { QUEUE_COMMANDS } from "./queues.ts";
 
 export const COMMANDS: Readonly<Record<string, Command>> = {
   doctor,
   health,
+  ...QUEUE_COMMANDS,
 };

@@ -1,0 +1,172 @@
+/** GitHub and the store, field by field, by SQL and the fake's own memory: nothing of the program is used. */
+
+import type pg from "pg";
+import type { FakeRepository } from "../fake-github/fake-repository.ts";
+import { isoTime } from "../fake-github/payloads/times-and-ids.ts";
+import type { Issue } from "../fake-github/state/model.ts";
+import { isConverted } from "./actions.ts";
+
+type Row = Record<string, unknown>;
+
+/** What differs, in words; nothing if the store equals GitHub. */
+export async function differences(pool: pg.Pool, repos: readonly FakeRepository[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const repo of repos) {
+    const rows = async (sql: string): Promise<Row[]> => (await pool.query<Row>(sql, [repo.id])).rows;
+    const told = (what: string, stored: unknown, github: unknown): void => {
+      const [has, is] = [JSON.stringify(stored), JSON.stringify(github)];
+      if (has !== is) found.push(`${repo.name} ${what}: stored ${has}, GitHub ${is}`);
+    };
+    const issues = [...repo.record.issues.values()];
+    await compareIssues(issues, rows, told);
+    await compareComments(issues, rows, told);
+    await comparePulls(issues, rows, told);
+    await compareLinks(repo, rows, told);
+    const labels = await rows("select id, name from label where repository_id = $1 order by id");
+    told("labels", labels, definitions(repo));
+  }
+  return found;
+}
+
+type Rows = (sql: string) => Promise<Row[]>;
+type Told = (what: string, stored: unknown, github: unknown) => void;
+
+async function compareIssues(all: readonly Issue[], rows: Rows, told: Told): Promise<void> {
+  const github = new Map(all.filter(({ pull }) => pull === null).map((issue) => [issue.number, issue]));
+  const stored = await rows("select * from issue where repository_id = $1 order by number");
+  for (const row of stored) {
+    const number = Number(row.number);
+    const issue = github.get(number);
+    github.delete(number);
+    if (issue === undefined || isConverted(issue)) {
+      // One that was closed by it and never was an item's is as good as any closed one.
+      if (issue === undefined || row.state === "open") told(`#${number} is gone`, row.gone !== null, true);
+      continue;
+    }
+    told(`#${number}`, storedIssue(row), githubIssue(issue));
+  }
+  // A closed one of which nothing was ever heard need not be known.
+  for (const issue of github.values())
+    if (issue.state === "open") told(`#${issue.number}`, null, githubIssue(issue));
+}
+
+const storedIssue = (row: Row) => ({
+  gone: row.gone,
+  id: row.id,
+  title: row.title,
+  body: row.body,
+  state: row.state,
+  reason: row.state_reason,
+  labels: sorted(row.labels as string[]),
+  assignees: sorted(row.assignees as string[]),
+  locked: row.locked,
+  author: row.author_login,
+  updated: isoTime(row.updated_at as Date),
+  closed: row.closed_at === null ? null : isoTime(row.closed_at as Date),
+});
+
+const githubIssue = (issue: Issue) => ({
+  gone: null,
+  id: issue.id,
+  title: issue.title,
+  body: issue.body,
+  state: issue.state,
+  reason: issue.stateReason,
+  labels: sorted(issue.labels.map(({ name }) => name)),
+  assignees: sorted(issue.assignees.map(({ login }) => login)),
+  locked: issue.locked,
+  author: issue.author.login,
+  updated: isoTime(issue.updatedAt),
+  closed: issue.closedAt === null ? null : isoTime(issue.closedAt),
+});
+
+async function compareComments(all: readonly Issue[], rows: Rows, told: Told): Promise<void> {
+  const stored = await rows(
+    `select c.id, c.issue_number, c.body, c.author_login from issue_comment c
+     join issue i on i.repository_id = c.repository_id and i.number = c.issue_number
+     where c.repository_id = $1 and not c.deleted and i.gone is null order by c.id`,
+  );
+  const known = new Set(
+    (await rows("select number from issue where repository_id = $1 and gone is null")).map(
+      ({ number }) => number,
+    ),
+  );
+  const github = all
+    .filter((issue) => issue.pull === null && known.has(issue.number))
+    .flatMap((issue) =>
+      issue.comments.map(({ id, body, author }) => ({
+        id,
+        issue_number: issue.number,
+        body,
+        author_login: author.login,
+      })),
+    )
+    .sort((one, other) => one.id - other.id);
+  told("comments", stored, github);
+}
+
+async function comparePulls(all: readonly Issue[], rows: Rows, told: Told): Promise<void> {
+  const stored = new Map(
+    (await rows("select * from pull_request where repository_id = $1")).map((row) => [row.number, row]),
+  );
+  for (const { pull, ...issue } of all) {
+    if (pull === null) continue;
+    const row = stored.get(issue.number);
+    if (row === undefined) {
+      if (issue.state === "open") told(`pull #${issue.number}`, null, "open");
+      continue;
+    }
+    const of = (has: Row) => ({
+      title: has.title,
+      body: has.body,
+      state: has.state,
+      draft: has.draft,
+      merged: has.merged,
+      base: has.base,
+      head: has.head,
+    });
+    told(
+      `pull #${issue.number}`,
+      of({ ...row, merged: row.merged_at !== null, base: row.base_ref, head: row.head_sha }),
+      of({
+        title: issue.title,
+        body: issue.body,
+        state: issue.state,
+        draft: pull.draft,
+        merged: pull.merged !== null,
+        base: pull.baseRef,
+        head: pull.headSha,
+      }),
+    );
+  }
+}
+
+async function compareLinks(repo: FakeRepository, rows: Rows, told: Told): Promise<void> {
+  const stored = await rows(
+    `select number, relation, target_repository_id as repo, target from native_link
+     where repository_id = $1 and present order by number, relation, target_repository_id, target`,
+  );
+  const github = [...repo.record.issues.values()]
+    .flatMap((issue) => [
+      ...(issue.parent ? [edge(issue, "partOf", issue.parent)] : []),
+      ...issue.blockedBy.map((blocker) => edge(issue, "blockedBy", blocker)),
+    ])
+    .map((row) => JSON.stringify(row));
+  // An issue that went elsewhere or is gone keeps its edges for the record.
+  const live = stored.filter(({ number }) => repo.record.issues.has(Number(number)));
+  told("links", sorted(live.map((row) => JSON.stringify(row))), sorted(github));
+}
+
+const edge = (issue: Issue, relation: string, target: Issue) => ({
+  number: issue.number,
+  relation,
+  repo: target.repository.id,
+  target: `mem/backlog/issue-${target.number}`,
+});
+
+const definitions = (repo: FakeRepository): Row[] =>
+  [...repo.record.labels.values()]
+    .map(({ id, name }) => ({ id, name }))
+    .sort((one, other) => one.id - other.id);
+
+const sorted = (texts: readonly string[]): string[] => [...texts].sort();

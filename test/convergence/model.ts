@@ -1,0 +1,157 @@
+/**
+ * What should have become of an item, worked out from what truly happened and in which order: small, written apart from
+ * the program, and without a clock, a queue or a database (protocol 3, 5 and 8).
+ */
+
+import type { Issue, IssueEvent } from "../fake-github/state/model.ts";
+import { isHuman } from "./people.ts";
+import type { TrueHistory, Unlisted } from "./true-history.ts";
+
+export interface Expected {
+  readonly admitted: boolean;
+  readonly state: "complete" | "cancelled" | "parked" | null;
+  /** It was no item while something happened that decides items' states: nothing is claimed about its state. */
+  readonly isVague: boolean;
+}
+
+const GATE = "needs-specification";
+const STALE = "stale";
+const BASE = "main";
+const OWN = "leasehold[bot]";
+
+type Happening = { readonly event: IssueEvent } | { readonly unlisted: Unlisted["what"] };
+
+/** The item's fate; null if the issue never was an item's. */
+export function expectedOf(issue: Issue, history: TrueHistory): Expected | null {
+  const fate = new Fate(issue);
+  for (const happening of inOrder(issue, history)) fate.take(happening);
+  return fate.answer();
+}
+
+function inOrder(issue: Issue, history: TrueHistory): Happening[] {
+  const happenings: Happening[] = [];
+  const unlisted = history.unlistedOf(issue);
+  for (let place = 0; place <= issue.events.length; place += 1) {
+    for (const { after, what } of unlisted) if (after === place) happenings.push({ unlisted: what });
+    const event = issue.events[place];
+    if (event) happenings.push({ event });
+  }
+  return happenings;
+}
+
+class Fate {
+  readonly #author: boolean;
+  #labels = new Set<string>();
+  #open = true;
+  #isItem = false;
+  #admitted = false;
+  #lastGate: { readonly by: "human" | "other" } | "on" | null = null;
+  #parked = false;
+  #ended: "complete" | "cancelled" | null = null;
+  #isVague = false;
+  /** The next removal of this label is its definition's. */
+  #deleted: string | null = null;
+  /** The next close is that of this merge. */
+  #merge: "right" | "wrong" | null = null;
+
+  constructor(issue: Issue) {
+    this.#author = isHuman(issue.author.login, issue.viaApp?.slug ?? null);
+  }
+
+  answer(): Expected | null {
+    if (!this.#isItem) return null;
+    const state = this.#ended ?? (this.#parked ? "parked" : null);
+    return { admitted: this.#admitted, state, isVague: this.#isVague };
+  }
+
+  take(happening: Happening): void {
+    if ("unlisted" in happening) this.#takeUnlisted(happening.unlisted);
+    else this.#takeEvent(happening.event);
+    if (!this.#isItem && this.#open && this.#labels.has("backlog")) this.#becomeItem();
+  }
+
+  #takeUnlisted(what: Unlisted["what"]): void {
+    switch (what.kind) {
+      case "body":
+        if (this.#isItem && !what.human) this.#admitted = false;
+        return;
+      case "merged":
+        this.#merge = what.base === BASE ? "right" : "wrong";
+        if (!this.#isItem || !this.#labels.has("backlog")) this.#isVague = true;
+        else if (this.#merge === "right") this.#ended = "complete";
+        return;
+      case "label_deleted":
+        this.#deleted = what.label;
+    }
+  }
+
+  #takeEvent({ event, actor, viaApp, details }: IssueEvent): void {
+    const human = isHuman(actor.login, viaApp?.slug ?? null);
+    const label = nameOfLabel(details.label);
+    switch (event) {
+      case "labeled":
+        this.#labeled(label, actor.login, human);
+        return;
+      case "unlabeled":
+        this.#unlabeled(label, human);
+        return;
+      case "closed":
+        this.#closed(String(details.state_reason ?? "none"), human);
+        return;
+      case "reopened":
+        this.#open = true;
+        this.#merge = null;
+        this.#ended = null;
+        return;
+      case "converted_to_discussion":
+        this.#ended = "cancelled";
+    }
+  }
+
+  #labeled(label: string, login: string, human: boolean): void {
+    this.#labels.add(label);
+    if (label === GATE) {
+      this.#lastGate = "on";
+      this.#admitted = false;
+    }
+    // Its own label is the second half of a park.
+    if (label === STALE && this.#isItem && this.#ended === null && (human || login === OWN))
+      this.#parked = true;
+    if (label === STALE && !this.#isItem && human) this.#isVague = true;
+  }
+
+  #unlabeled(label: string, human: boolean): void {
+    this.#labels.delete(label);
+    const isDefinition = this.#deleted === label;
+    this.#deleted = null;
+    if (isDefinition) {
+      if (label === GATE) this.#lastGate = { by: "other" };
+      return;
+    }
+    if (label === GATE) {
+      this.#lastGate = { by: human ? "human" : "other" };
+      if (human) this.#admitted = true;
+    }
+    if (label === STALE && human && this.#ended === null) this.#parked = false;
+    if (label === "backlog") this.#isVague = true;
+  }
+
+  #closed(reason: string, human: boolean): void {
+    this.#open = false;
+    const isByMerge = this.#merge !== null;
+    this.#merge = null;
+    if (!this.#isItem || isByMerge || !human) return;
+    this.#ended = reason === "not_planned" || reason === "duplicate" ? "cancelled" : "complete";
+  }
+
+  #becomeItem(): void {
+    this.#isItem = true;
+    if (this.#lastGate === "on") this.#admitted = false;
+    else this.#admitted = this.#lastGate === null ? this.#author : this.#lastGate.by === "human";
+  }
+}
+
+function nameOfLabel(label: unknown): string {
+  const name = label && typeof label === "object" && "name" in label ? label.name : "";
+  return String(name).toLowerCase();
+}

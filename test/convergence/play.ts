@@ -1,0 +1,254 @@
+/**
+ * Plays one random history: people act on GitHub, deliveries are doubled, overtaken, late and lost, workers claim, and the
+ * program dies now and then in the middle of its work. Then everything comes to rest, one reconcile is run, and what the
+ * store has is compared with what is on GitHub and with what should have come of it.
+ */
+
+import type pg from "pg";
+import { type SeededRandom, seededRandom } from "../chaos/seeded-random.ts";
+import type { FakeGitHub } from "../fake-github/fake-github.ts";
+import type { FakeRepository } from "../fake-github/fake-repository.ts";
+import { act, type Scene } from "./actions.ts";
+import type { Clock } from "./clock.ts";
+import { differences } from "./compare.ts";
+import { wrongDecisions } from "./decisions.ts";
+import { HandProgram } from "./hand-program.ts";
+import { Network } from "./network.ts";
+import { ROLES, SETTINGS } from "./people.ts";
+import { TrueHistory } from "./true-history.ts";
+
+export interface Stage {
+  readonly url: string;
+  readonly github: FakeGitHub;
+  readonly clock: Clock;
+  /** Of the test's own, to look at the store and to move its clock. */
+  readonly pool: pg.Pool;
+}
+
+/** Longer than any lease that a dead process leaves behind. */
+const AFTER_DEATH_SECONDS = 400;
+/** How many times a delivery or a write is tried again at most before everything is expected to be at rest. */
+const ROUNDS = 40;
+
+/** Answers what is wrong, and what was done, in words. */
+export async function play(stage: Stage, seed: number): Promise<{ wrong: string[]; told: string[] }> {
+  const game = new Game(stage, seed);
+  try {
+    await game.begin();
+    await game.history();
+    await game.rest();
+    await game.reconcile();
+    await game.rest();
+    return { wrong: await game.wrong(), told: game.told };
+  } catch (error) {
+    return { wrong: [String(error instanceof Error ? error.stack : error)], told: game.told };
+  } finally {
+    await game.end();
+  }
+}
+
+class Game {
+  readonly #stage: Stage;
+  readonly #random: SeededRandom;
+  readonly #network: Network;
+  readonly #scene: Scene;
+  readonly #claims: { readonly path: string; readonly fencingToken: number }[] = [];
+  #program: HandProgram | null = null;
+
+  constructor(stage: Stage, seed: number) {
+    this.#stage = stage;
+    this.#random = seededRandom(seed);
+    // Some histories lose nothing: then nothing but order, doubles and deaths is to blame.
+    this.#network = new Network(stage.github, this.#random, this.#random.chance(0.6));
+    const owner = `o${seed}`;
+    const repo = (name: string): FakeRepository => {
+      const made = stage.github.repository(`${owner}/${name}`, { collaborators: ROLES });
+      made.setFile("main", ".github/leasehold.yml", SETTINGS);
+      made.as("alice").createBranch("dev");
+      return made;
+    };
+    this.#scene = { random: this.#random, repos: [repo("one"), repo("two")], history: new TrueHistory() };
+  }
+
+  get told(): string[] {
+    return this.#scene.history.told;
+  }
+
+  async begin(): Promise<void> {
+    await this.#stage.clock.reset();
+    await this.#start();
+    for (const repo of this.#scene.repos) this.#stage.github.install(repo);
+    await this.rest();
+  }
+
+  async history(): Promise<void> {
+    for (let steps = this.#random.whole(10, 30); steps > 0; steps -= 1) {
+      if (this.#random.chance(0.3)) await this.#stage.clock.pass(this.#random.pick([1, 1, 2, 40]));
+      await this.#step();
+    }
+  }
+
+  async #step(): Promise<void> {
+    const { history } = this.#scene;
+    const program = await this.#living();
+    switch (this.#dealt()) {
+      case "act":
+        for (let times = this.#random.whole(1, 4); times > 0; times -= 1) act(this.#scene);
+        return;
+      case "carry":
+        return void (await this.#network.carrySome(program)).map((what) => history.tell(`  ${what}`));
+      case "lane":
+        history.tell("  a lane is worked off");
+        return void (await program.lane());
+      case "work":
+        history.tell("  all is worked off");
+        return void (await program.work());
+      case "claim":
+        return this.#claim(program);
+      case "reconcile": {
+        const repo = this.#random.pick(this.#scene.repos);
+        history.tell(`  reads what changed in ${repo.fullName}`);
+        await program.work();
+        return void (await program.reconcile(repo.id, "since"));
+      }
+      case "die": {
+        const statements = this.#random.whole(1, 60);
+        history.tell(`  dies within ${statements} statements`);
+        return program.dieAfter(statements);
+      }
+      case "lost answer":
+        history.tell("  the answer to GitHub's next write is lost");
+        return this.#stage.github.fault({
+          method: "POST",
+          path: /\/issues\/\d+\/(comments|labels)$/,
+          kind: "effect-then-status",
+          status: 502,
+        });
+      case "restart":
+        history.tell("  restarts");
+        return this.#restart();
+    }
+  }
+
+  #dealt() {
+    const [first] = this.#scene.repos;
+    if (first.issueNumbers().length < 2) return "act";
+    return this.#random.pick([
+      ...Array(14).fill("act"),
+      ...Array(6).fill("carry"),
+      "lane",
+      "lane",
+      "work",
+      "work",
+      "work",
+      "claim",
+      "claim",
+      "reconcile",
+      "die",
+      "lost answer",
+      "restart",
+    ] as const);
+  }
+
+  /** A worker takes an item, and mostly gives it back: a third time, and it is parked. */
+  async #claim(program: HandProgram): Promise<void> {
+    const { repos, history } = this.#scene;
+    const held = this.#claims.pop();
+    if (held !== undefined && this.#random.chance(0.7)) {
+      history.tell(`  ${held.path} is released`);
+      await program.ask("POST", `${held.path}/claim/release`, { fencingToken: held.fencingToken });
+      return;
+    }
+    const numbers = repos[0].issueNumbers();
+    const path = `${repos[0].fullName}/items/${this.#random.pick(numbers)}`;
+    const answer = await program.ask("POST", `${path}/claim`, {
+      owner: `worker/${this.#random.whole(1, 2)}`,
+    });
+    history.tell(`  ${path} is claimed: ${answer?.granted ?? answer?.code}`);
+    if (answer?.granted) this.#claims.push({ path, fencingToken: answer.fencingToken });
+  }
+
+  /** Whatever is still under way arrives, and everything is worked off that is due now or is tried again later. */
+  async rest(): Promise<void> {
+    this.#stage.github.clearFaults();
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const program = await this.#living();
+      const came = await this.#network.carryAll(program);
+      const did = await program.work();
+      if (came || did || program.isDead) continue;
+      const seconds = await this.#untilDue();
+      if (seconds === null) return;
+      await this.#stage.clock.pass(Math.max(1, Math.ceil(seconds)));
+    }
+    throw new Error(`it does not come to rest: ${(await this.#waiting()).join("; ")}`);
+  }
+
+  async reconcile(): Promise<void> {
+    this.#scene.history.tell("  reconciles");
+    const program = await this.#living();
+    for (const repo of this.#scene.repos) await program.reconcile(repo.id, "all");
+  }
+
+  /** When the first of what waits is due. */
+  async #untilDue(): Promise<number | null> {
+    const { rows } = await this.#stage.pool.query<{ seconds: number | null }>(
+      `select extract(epoch from min(at) - db_now())::float8 as seconds from (
+         select greatest(next_try_at, locked_until) as at from inbox where state = 'pending'
+         union all select next_try_at from outbox o join repository r on r.id = o.repository_id
+           where state = 'pending' and r.installed
+         union all select backfiller_until from repository where backfill_state = 'pending' and installed) as waiting`,
+    );
+    return rows[0]?.seconds ?? null;
+  }
+
+  async #waiting(): Promise<string[]> {
+    const { rows } = await this.#stage.pool.query<{ what: string }>(
+      `select event || ' ' || lane || ' ' || coalesce(error, '') as what from inbox where state = 'pending'
+       union all select promise || ' ' || coalesce(o.error, '') from outbox o join repository r on r.id = o.repository_id
+         where state = 'pending' and r.installed
+       union all select 'backfill ' || coalesce(backfill_error, '') from repository where backfill_state = 'pending' and installed`,
+    );
+    return rows.map(({ what }) => what);
+  }
+
+  async wrong(): Promise<string[]> {
+    const { pool } = this.#stage;
+    const { repos, history } = this.#scene;
+    const failed = await pool.query<{ what: string }>(
+      `select 'failed: ' || event || ': ' || coalesce(error, '') as what from inbox where state = 'failed'`,
+    );
+    return [
+      ...(await differences(pool, repos)),
+      ...(await wrongDecisions(pool, repos, history)),
+      ...failed.rows.map(({ what }) => what),
+    ];
+  }
+
+  /** What is left of this game says nothing to the next. */
+  async end(): Promise<void> {
+    this.#stage.github.clearFaults();
+    this.#network.loseAll();
+    await this.#program?.end();
+    await this.#stage.pool.query("update repository set installed = false");
+    await this.#stage.pool.query("delete from inbox");
+  }
+
+  async #living(): Promise<HandProgram> {
+    if (this.#program?.isDead) {
+      this.#scene.history.tell("  died");
+      await this.#restart();
+      await this.#stage.clock.pass(AFTER_DEATH_SECONDS);
+    }
+    if (this.#program === null) throw new Error("the program was not started");
+    return this.#program;
+  }
+
+  async #restart(): Promise<void> {
+    await this.#program?.end();
+    await this.#start();
+  }
+
+  async #start(): Promise<void> {
+    this.#program = await HandProgram.start(this.#stage.url, this.#stage.github);
+  }
+}
