@@ -55,6 +55,12 @@ const recordRefusals = {
   ttl_forbidden: () => ({ body: { kind: "Report", expiresAt: TTL } }),
 };
 
+/** GitHub does not answer when it is asked for the repository. */
+const failingOnce = ({ world }: Scene): Asked => {
+  world.github.fault({ path: /^\/repositories\//, kind: "status", status: 503 });
+  return {};
+};
+
 let slugs = 0;
 const grouping = (over: object = {}) => {
   slugs += 1;
@@ -120,6 +126,22 @@ export const CALLS: Readonly<Record<string, Call>> = {
   listDependencies: {},
   listBacklinks: {},
   validateEdges: { body: () => ({ edges: [{ from: 1, relation: "related", to: 2 }] }) },
+  doctor: {
+    query: "repo=acme/widgets",
+    refusals: {
+      not_found: () => ({ query: "repo=acme/nowhere" }),
+      conflict: () => ({ query: "repo=local/bare" }),
+      github_unavailable: failingOnce,
+    },
+  },
+  repair: {
+    body: () => ({ repo: "acme/widgets" }),
+    refusals: {
+      not_found: () => ({ body: { repo: "acme/nowhere" } }),
+      conflict: () => ({ body: { repo: "local/bare" } }),
+      github_unavailable: failingOnce,
+    },
+  },
   listRepositories: { refusals: { validation_failed: () => ({ query: "limit=0" }) } },
 
   proposeItem: {
