@@ -35,6 +35,9 @@ create table delivery_audit (
   last_at         timestamptz,
   -- Why the last audit could vouch for nothing; null: it could.
   doubt           text,
+  -- Whether GitHub tells of links between issues. Where it does not (Enterprise Server), they are read; asked once a day.
+  link_events     boolean not null default true,
+  link_events_at  timestamptz,
   auditor         text,
   auditor_until   timestamptz
 );
@@ -56,7 +59,7 @@ create table missed_delivery (
 -- Until when the mirror of a repository is known to be whole; null: it never was. By the last reading, or by the audits
 -- since then, if no delivery of it was missed; and never later than the oldest delivery that waits to be worked off.
 create function mirror_fresh_at(r repository) returns timestamptz language sql stable as $$
-  select least(
+  select case when r.synced_at is not null then least(
     case when a.covered_from <= r.synced_at and r.installed
         and exists (select 1 from installation i
           where i.id = r.installation_id and i.suspended_at is null and i.removed_at is null)
@@ -67,6 +70,10 @@ create function mirror_fresh_at(r repository) returns timestamptz language sql s
           where f.repository_id = r.id and f.state = 'failed' and f.finished_at > r.synced_at)
       then greatest(r.synced_at, a.covered_to)
       else r.synced_at end,
-    (select min(p.received_at) from inbox p where p.repository_id = r.id and p.state = 'pending'))
+    (select min(p.received_at) from inbox p where p.repository_id = r.id and p.state = 'pending')) end
   from delivery_audit a
 $$;
+
+-- Whoever did not say otherwise gets the default, which is 3,600 s now and was "never".
+update repository set settings = settings - 'refuseClaimsWhenMirrorOlderThanSeconds'
+where settings -> 'refuseClaimsWhenMirrorOlderThanSeconds' = 'null';

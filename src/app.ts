@@ -18,6 +18,7 @@ import { KeyWatch } from "./services/key-watch.ts";
 import { KnownCallers } from "./services/known-callers.ts";
 import { KnownNames } from "./services/known-names.ts";
 import { Metrics } from "./services/metrics.ts";
+import { MirrorAges } from "./services/mirror-ages.ts";
 import { Setup } from "./services/setup.ts";
 import { supervisor } from "./services/supervise-requests.ts";
 import { TokenWatch } from "./services/token-watch.ts";
@@ -71,6 +72,7 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
     const metrics = new Metrics();
     const line = new ClaimLine(database.db, replica, log, metrics);
     const names = new KnownNames();
+    const mirrors = new MirrorAges(database.db);
     const callers = new KnownCallers();
     const watch = new TokenWatch(database.db, log);
     const events = new EventFeed(database.db, log);
@@ -79,6 +81,7 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
       database,
       line,
       names,
+      mirrors,
       callers,
       workflows: new WorkflowTokens(config.oidc),
       watch,

@@ -153,7 +153,8 @@ export function parseConfig(
     reconcileSeconds: whole("LEASEHOLD_RECONCILE_SECONDS", 900, 60, 86400),
     requestsPerSecond: whole("LEASEHOLD_REQUESTS_PER_SECOND", 1000, 0, 1_000_000),
     oidc: {
-      issuer: url("LEASEHOLD_OIDC_ISSUER", ["https:", "http:"]) ?? "https://token.actions.githubusercontent.com",
+      issuer:
+        url("LEASEHOLD_OIDC_ISSUER", ["https:", "http:"]) ?? "https://token.actions.githubusercontent.com",
       audience: text("LEASEHOLD_OIDC_AUDIENCE") ?? "leasehold",
     },
     logLevel,

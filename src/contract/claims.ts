@@ -143,6 +143,9 @@ export const ClaimNextAnswer = z.union([
   // Of an idempotency key whose grant is not current any more.
   ClaimRefused.extend({ reason: z.literal("superseded") }).meta({ id: "ClaimSuperseded" }),
   z
+    .object({ granted: z.literal(false), reason: z.literal("mirror_stale"), detail: z.string() })
+    .meta({ id: "MirrorStale" }),
+  z
     .object({
       granted: z.literal(false),
       reason: z.literal("none_ready"),

@@ -174,7 +174,9 @@ export const Configuration = keys({
   refuseClaimsWhenMirrorOlderThanSeconds: whole(60, 604_800)
     .nullable()
     .default(limits.refuseClaimsWhenMirrorOlderThanSeconds)
-    .describe("Claims are refused (`mirror_stale`) when GitHub was not heard from for so long. Null: never."),
+    .describe(
+      "Claims are refused (`mirror_stale`) when the mirror was not known to be whole for so long. Null: never.",
+    ),
   resources: mapOf(resourceKey, Resource, 200)
     .prefault({})
     .describe("The registry of resources, by key. A key that is not listed is exclusive, for 3,600 s."),

@@ -46,13 +46,18 @@ const refuse = (
 const untilLapse = (claim: ClaimFacts | null, now: Date): number | null =>
   claim === null ? null : Math.max(1, claim.leaseExpiresAt.getTime() - now.getTime());
 
-/** An item: every rule of section 4. `deploymentRegion` is where claims made here are taken. */
+/**
+ * An item: every rule of section 4. `deploymentRegion` is where claims made here are taken. By a stale mirror nothing is
+ * decided: what it says of the item may have changed long ago. (`services/claim.ts` asks that first; the rest is SQL.)
+ */
 export function decideItemClaim(
   item: ItemFacts | null,
   claimant: Claimant,
   deploymentRegion: string,
   now: Date,
+  mirrorIsStale = false,
 ): ClaimDecision {
+  if (mirrorIsStale) return refuse("mirror_stale");
   if (item === null) return refuse("missing");
   if (claimant.region !== deploymentRegion) return refuse("foreign_region");
   const [first] = reasonsAgainst(item, { now, region: claimant.region });

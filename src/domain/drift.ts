@@ -52,3 +52,24 @@ export const issueFields = (issue: IssueSnapshot) => ({
 /** Whether the mirror has the issue just as it was read. */
 export const isSameIssue = (store: IssueSnapshot, read: IssueSnapshot): boolean =>
   fieldDrift(issueFields(store), issueFields(read)).length === 0;
+
+/** What `doctor` compares of a pull request: what decides about items, and what a person sees. */
+export const pullFields = (pull: {
+  readonly title: string;
+  readonly body: string | null;
+  readonly open: boolean;
+  readonly draft: boolean;
+  readonly mergedAt: Date | null;
+  readonly closes: readonly number[];
+  readonly branches: { readonly base: string; readonly head: string; readonly headSha: string } | null;
+}) => ({
+  title: pull.title,
+  body: pull.body,
+  state: pull.open ? "open" : "closed",
+  draft: pull.draft,
+  mergedAt: pull.mergedAt,
+  closes: pull.closes,
+  base: pull.branches?.base ?? null,
+  head: pull.branches?.head ?? null,
+  headSha: pull.branches?.headSha ?? null,
+});

@@ -49,7 +49,7 @@ export interface RepositorySettings {
   readonly quarantineSeconds: number;
   /** An item without anchors is taken to overlap everything, and not nothing. */
   readonly requireAnchors: boolean;
-  /** Null: however long ago GitHub was heard from, claims are granted. */
+  /** Null: however long ago the mirror was known to be whole, claims are granted. */
   readonly refuseClaimsWhenMirrorOlderThanSeconds: number | null;
   /** The registry of resources by key. One that is not listed is exclusive. */
   readonly resources: Readonly<Record<string, RegisteredResource>>;
@@ -73,7 +73,7 @@ export const DEFAULT_SETTINGS: RepositorySettings = {
   enrollAll: false,
   quarantineSeconds: 900,
   requireAnchors: false,
-  refuseClaimsWhenMirrorOlderThanSeconds: null,
+  refuseClaimsWhenMirrorOlderThanSeconds: 3_600,
   resources: {},
   traits: {},
   oidc: {},

@@ -105,7 +105,8 @@ export type ItemReason =
   | "not_quiesced"
   | "quarantined"
   | "contended"
-  | "resource_unavailable";
+  | "resource_unavailable"
+  | "mirror_stale";
 
 export interface Reason {
   readonly reason: ItemReason;

@@ -14,15 +14,10 @@ import { mergeIssue } from "../domain/mirror-merge.ts";
 import { itemRef } from "../domain/record-key.ts";
 import { commentSnapshot, issueSnapshot } from "../github/snapshots.ts";
 import { countMarker, raiseFence, wasGranted } from "../store/claims.ts";
+import { type CommentSnapshot, markCommentDeleted, saveComment } from "../store/comments.ts";
 import type { Trx } from "../store/database.ts";
 import { markActive } from "../store/items.ts";
-import {
-  type CommentSnapshot,
-  lockIssue,
-  markCommentDeleted,
-  saveComment,
-  saveIssue,
-} from "../store/mirror.ts";
+import { lockIssue, saveIssue } from "../store/mirror.ts";
 import { claimPromise, settlePromise } from "../store/outbox.ts";
 import { lockRecord } from "../store/records.ts";
 import type { Repository } from "../store/repositories.ts";
@@ -57,7 +52,10 @@ export async function applyComment(deps: Deps, seq: number, payload: Payload): P
     if (payload.action !== "created") return;
     await takeMarker(trx, deps, repository, comment);
     // Who holds the item, or held it when its lease lapsed, is still at it (protocol 4, "Quarantine").
-    if (comment.authorLogin !== null && (await isHoldersLogin(trx, itemRef(repository.id, number), comment.authorLogin)))
+    if (
+      comment.authorLogin !== null &&
+      (await isHoldersLogin(trx, itemRef(repository.id, number), comment.authorLogin))
+    )
       await markActive(trx, repository.id, number);
   });
 }

@@ -10,17 +10,14 @@ import type {
 import { sameLabel } from "../domain/tags.ts";
 import { askForReading } from "../store/backfill.ts";
 import type { Trx } from "../store/database.ts";
-import { deleteLabel, findLabelName, saveLabel } from "../store/mirror.ts";
 import {
-  isNewDescription,
-  markInstalled,
   markRemoved,
   markSuspended,
-  markUninstalled,
   repositoriesOfInstallation,
   saveInstallation,
-  saveRepository,
-} from "../store/repositories.ts";
+} from "../store/installations.ts";
+import { deleteLabel, findLabelName, saveLabel } from "../store/mirror.ts";
+import { isNewDescription, markInstalled, markUninstalled, saveRepository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 import { followDefaultBranch } from "./follow-default-branch.ts";
 import { knownRepository, makeKnown } from "./known-repository.ts";

@@ -5,7 +5,7 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { barOf, failureOf } from "../github/failure.ts";
+import { failureOf } from "../github/failure.ts";
 import { readRepositoryById } from "../github/reads.ts";
 import {
   type BackfillCursor,
@@ -17,13 +17,7 @@ import {
   takeBackfill,
 } from "../store/backfill.ts";
 import { databaseNow } from "../store/clock.ts";
-import {
-  findRepositoryById,
-  markHeard,
-  markSuspended,
-  markUninstalled,
-  type Repository,
-} from "../store/repositories.ts";
+import { findRepositoryById, markHeard, markUninstalled, type Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 import { START, step } from "./reading-steps.ts";
 import { ChangedMeanwhile } from "./settle-delivery.ts";
@@ -47,10 +41,6 @@ export async function backfill(deps: Deps, repositoryId: number, stopping: Abort
   } catch (error) {
     const failure = failureOf(error);
     const seconds = failure.retryAfterSeconds ?? RETRY_SECONDS;
-    // Its event may be late or lost (github-cases 36).
-    const installationId = (await findRepositoryById(deps.db, repositoryId))?.installationId ?? null;
-    if (barOf(error) === "suspended" && installationId !== null)
-      await deps.db.transaction().execute((trx) => markSuspended(trx, installationId, true));
     deps.log.warn(
       { repositoryId, mode: taken.mode, reason: failure.message, retryInSeconds: seconds },
       "a backfill stopped, and will go on",

@@ -28,6 +28,8 @@ export async function claimNext(
   once: Once | null = null,
 ): Promise<ClaimNextAnswer> {
   await once?.assertNew();
+  const refusal = await deps.mirrors.refusal(repository);
+  if (refusal !== null) return stale(refusal);
   const region = request.region ?? deps.region;
   const selector = selectorOf(request);
   const tried: number[] = [];
@@ -47,6 +49,8 @@ export async function claimNext(
       const asked = { owner: request.owner, leaseSeconds: request.leaseSeconds, region: request.region };
       const answer = await claim(deps, caller, target, asked, delivery, once);
       if (answer.granted) return answer;
+      // So would every other be.
+      if (answer.reason === "mirror_stale") return stale(answer.detail ?? "");
       tried.push(number);
     }
   }
@@ -54,6 +58,8 @@ export async function claimNext(
   const { verdict, pending } = await ready(deps, repository, query, caller);
   return { granted: false, reason: "none_ready", verdict, pending };
 }
+
+const stale = (detail: string): ClaimNextAnswer => ({ granted: false, reason: "mirror_stale", detail });
 
 /** Those whose blast radius meets that of no item in flight; the others are skipped (protocol 6, step 11). */
 async function disjoint(

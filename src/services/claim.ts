@@ -16,6 +16,7 @@ import type { Repository } from "../store/repositories.ts";
 import {
   type ClaimCall,
   type ClaimGrantedRow,
+  type ClaimRefusedRow,
   type ClaimRow,
   type TakenResource,
   takeClaim,
@@ -119,7 +120,9 @@ class Attempt {
     this.#once = once;
   }
 
-  take(call: ClaimCall): Promise<ClaimRow> {
+  async take(call: ClaimCall): Promise<ClaimRow> {
+    const stale = await this.#staleMirror();
+    if (stale !== null) return stale;
     if (this.#once === null) return takeClaim(this.#deps.db, call);
     return this.#once.run<ClaimRow>(async (inside) => {
       const row = await takeClaim(inside.db, call);
@@ -128,6 +131,24 @@ class Attempt {
       this.#kept = answer;
       return { result: row, kept: { status: 200, answer, grant: { ref: call.ref, fence: row.fence } } };
     });
+  }
+
+  /** Also when a waiter's turn comes: while it waited GitHub may have fallen silent. Memory has no mirror. */
+  async #staleMirror(): Promise<ClaimRefusedRow | null> {
+    if (numberOfRef(this.#target) === null) return null;
+    const detail = await this.#deps.mirrors.refusal(this.#target.repository);
+    if (detail === null) return null;
+    // What was granted before is answered again.
+    await this.#once?.assertNew();
+    return {
+      granted: false,
+      reason: "mirror_stale",
+      detail,
+      retryAfterMs: null,
+      blockers: [],
+      flawed: null,
+      contendedResources: null,
+    };
   }
 
   async granted(call: ClaimCall, row: ClaimGrantedRow): Promise<ClaimAnswer> {
@@ -188,6 +209,7 @@ async function refused({ db }: Deps, view: View, target: ClaimTarget, answer: Re
     key: recordKey(target.repository, target.topic, target.id),
     reason: answer.reason,
     blockers: await onlySeen(db, view, target.repository.id, blockers),
+    ...("detail" in answer && answer.detail ? { detail: answer.detail } : {}),
     ...(retryAfterMs === null ? {} : { retryAfterMs }),
     ...contention(answer),
     ...("flawed" in answer && answer.flawed ? { detail: FLAWED } : {}),

@@ -10,6 +10,7 @@ import type { EventFeed } from "./event-feed.ts";
 import type { KnownCallers } from "./known-callers.ts";
 import type { KnownNames } from "./known-names.ts";
 import type { Metrics } from "./metrics.ts";
+import type { MirrorAges } from "./mirror-ages.ts";
 import type { TokenWatch } from "./token-watch.ts";
 
 export interface Deps {
@@ -28,6 +29,7 @@ export interface Deps {
   readonly events: EventFeed;
   readonly metrics: Metrics;
   readonly names: KnownNames;
+  readonly mirrors: MirrorAges;
   readonly callers: KnownCallers;
   readonly workflows: WorkflowTokens;
   readonly watch: TokenWatch;

@@ -7,8 +7,9 @@ import type { Client } from "../github/connection.ts";
 import { isAbsent } from "../github/failure.ts";
 import { type IssueFate, readFate } from "../github/issue-fate.ts";
 import { readComment } from "../github/reads.ts";
+import { markCommentDeleted } from "../store/comments.ts";
 import type { Trx } from "../store/database.ts";
-import { markCommentDeleted } from "../store/mirror.ts";
+
 import type { IssueAt } from "../store/native-links.ts";
 import { findRepositoryById, findRepositoryByName, type Repository } from "../store/repositories.ts";
 import { type Reading, takeIssue } from "./backfill-issue.ts";

@@ -5,6 +5,7 @@ import type { HealthAnswer } from "../contract/operations.ts";
 import { isRestricted, type View } from "../domain/scope.ts";
 import type { Check, KeyRefusal } from "../github/connection.ts";
 import { pingDatabase } from "../store/database.ts";
+import { auditState } from "../store/delivery-audit.ts";
 import { failedDeliveries, inboxDepth, type QueueDepth } from "../store/inbox.ts";
 import { migrationState } from "../store/migrate.ts";
 import { outboxDepth } from "../store/outbox-queue.ts";
@@ -13,6 +14,8 @@ import type { Deps } from "./deps.ts";
 
 /** A queue whose head is older than this is stuck. */
 const STUCK_SECONDS = 300;
+/** Where a repository does not say otherwise, no claims are granted by an older mirror. */
+const OLD_MIRROR_SECONDS = 3_600;
 const SHOWN_FAILURES = 20;
 const SHOWN_REPOSITORIES = 1000;
 
@@ -59,13 +62,14 @@ export async function health(deps: Deps, view: View): Promise<HealthAnswer> {
     const problems = ["PostgreSQL does not answer: see the server's log, and DATABASE_URL if it is set"];
     return { status: "degraded", version, database: "unreachable", problems };
   }
-  const [migrations, inbox, failures, outbox, github, repos] = await Promise.all([
+  const [migrations, inbox, failures, outbox, github, repos, audit] = await Promise.all([
     migrationState(deps.db),
     inboxDepth(deps.db),
     isRestricted(view) ? [] : failedDeliveries(deps.db, SHOWN_FAILURES),
     outboxDepth(deps.db),
     checkGitHub(deps),
     listRepositories(deps.db, null, SHOWN_REPOSITORIES, view),
+    auditState(deps.db),
   ]);
   const problems: string[] = [];
   if (migrations.pending > 0)
@@ -85,6 +89,16 @@ export async function health(deps: Deps, view: View): Promise<HealthAnswer> {
   const { keyRefusal } = deps.github;
   if (keyRefusal !== null) problems.push(keyProblem(keyRefusal));
   else if (github.status === "unreachable") problems.push(`GitHub does not answer the App: ${github.detail}`);
+  if (audit.missed > 0) {
+    problems.push(
+      `${audit.missed} deliveries of GitHub failed and did not come yet: they are asked for again, then what they told is read`,
+    );
+  }
+  for (const { owner, name, installed, mirrorAgeSeconds } of repos) {
+    if (!installed || (mirrorAgeSeconds ?? 0) <= OLD_MIRROR_SECONDS) continue;
+    const why = audit.doubt === null ? "" : ` (${audit.doubt})`;
+    problems.push(`the mirror of ${owner}/${name} was known to be whole ${mirrorAgeSeconds} s ago${why}`);
+  }
   for (const { owner, name, backfillError } of repos) {
     if (backfillError) problems.push(`the backfill of ${owner}/${name} does not get on: ${backfillError}`);
   }

@@ -2,13 +2,13 @@
 
 import type { z } from "zod";
 import type { Envelope } from "../contract/github-payloads.ts";
+import { saveInstallation } from "../store/installations.ts";
 import {
   findRepositoryById,
   findRepositoryByName,
   markHeard,
   markInstalled,
   type Repository,
-  saveInstallation,
   saveRepository,
 } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";

@@ -18,14 +18,10 @@ import {
   unseenComments,
   unseenIssues,
 } from "../store/backfill.ts";
+import { type CommentSnapshot, findComment, saveComment } from "../store/comments.ts";
+import { pollsLinks } from "../store/delivery-audit.ts";
 import { isDataError } from "../store/failure.ts";
-import {
-  type CommentSnapshot,
-  findComment,
-  findIssue,
-  introduceIssue,
-  saveComment,
-} from "../store/mirror.ts";
+import { findIssue, introduceIssue } from "../store/mirror.ts";
 import { unmirroredBlockers } from "../store/native-links.ts";
 import { forgetReading, forgetReadings, planOwnReadings, readForgotten } from "../store/pull-readings.ts";
 import { pullsWithoutBranches } from "../store/pulls.ts";
@@ -37,6 +33,7 @@ import type { Deps } from "./deps.ts";
 import { settleComment, settleIssue } from "./find-gone.ts";
 import { takeReadPull } from "./merged-pull.ts";
 import { readBranches } from "./read-branches.ts";
+import { syncIssueLinks } from "./sync-issue-links.ts";
 import { takeLabels } from "./take-description.ts";
 
 export const START: BackfillCursor = { phase: "labels", since: null, page: 1, after: 0, began: null };
@@ -88,7 +85,21 @@ export async function step(
           "issue",
           page.rows.map((row) => row.number),
         );
-      return next(cursor, page, "issues_by_age", { ...startOf("comments"), since });
+      const polls = mode === "since" && (await pollsLinks(deps.db));
+      return next(
+        cursor,
+        page,
+        "issues_by_age",
+        polls ? startOf("links") : { ...startOf("comments"), since },
+      );
+    }
+    case "links": {
+      // A link changes no issue, and nobody told of it.
+      const page = await listIssues(client, repository, { since: null, page: cursor.page, by: "change" });
+      for (const issue of page.rows) {
+        if (!issue.pull_request) await syncIssueLinks(deps, client, repository, issue);
+      }
+      return page.full ? { ...cursor, page: cursor.page + 1 } : { ...startOf("comments"), since };
     }
     case "comments":
     case "comments_by_age": {

@@ -5,6 +5,7 @@
 
 import { Problem } from "../contract/problem.ts";
 import { askForReading, dueReadings } from "../store/backfill.ts";
+import { forgetArrived } from "../store/delivery-audit.ts";
 import { findRepositoryById } from "../store/repositories.ts";
 import { backfill } from "./backfill.ts";
 import type { Deps } from "./deps.ts";
@@ -15,6 +16,8 @@ const MOST_AT_ONCE = 200;
 /** Begins the readings that are due. */
 export async function startDueReadings(deps: Deps, reconcileSeconds: number): Promise<void> {
   if (!deps.github.isUsable) return;
+  // What was delivered again meanwhile needs no reading.
+  await forgetArrived(deps.db);
   for (const { id, mode } of await dueReadings(deps.db, reconcileSeconds, MOST_AT_ONCE)) {
     if (await askForReading(deps.db, id, mode)) deps.wake.backfill(id);
   }

@@ -9,7 +9,7 @@ import type { WritePace } from "../domain/write-pace.ts";
 import type { Client } from "../github/connection.ts";
 import { barOf, isInstallationUnknown, isTokenRefused, RequestHeld, waitOf } from "../github/failure.ts";
 import type { Supervisor } from "../github/installation-octokit.ts";
-import { markSuspended } from "../store/repositories.ts";
+import { markSuspended } from "../store/installations.ts";
 import { endTurn, findStanding, pauseInstallation, takeTurn } from "../store/write-turns.ts";
 import type { Deps } from "./deps.ts";
 

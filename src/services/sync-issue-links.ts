@@ -38,6 +38,54 @@ export async function syncIssueLinks(
   if (subIssues.total > 0) await takeSubIssues(deps, client, repository, issue);
 }
 
+export interface LinkDrift {
+  readonly relation: NativeRelation;
+  readonly target: string;
+  /** Whether the edge is there. */
+  readonly store: boolean;
+  readonly github: boolean;
+}
+
+/** Where GitHub has the issue's own links otherwise than the store. Asks as `syncIssueLinks` does, and writes nothing. */
+export async function linkDrift(
+  deps: Deps,
+  client: Client,
+  repository: Repository,
+  issue: GitHubIssue,
+): Promise<LinkDrift[]> {
+  const at: IssueAt = { repositoryId: repository.id, number: issue.number };
+  const drift: LinkDrift[] = [];
+  const compare = async (relation: NativeRelation, ends: readonly ListedEnd[]) => {
+    const known = await nativeEdgesOf(deps.db, at, relation);
+    const dead = new Set(await deadTargets(deps, known));
+    const listed = edgesOf(relation, ends, issue.updated_at);
+    for (const { target, present } of compareWithList(known, listed, new Date(), isSameEdge, (edge) =>
+      dead.has(edge.target),
+    ))
+      drift.push({ relation, target, store: !present, github: present });
+  };
+  const { issue_dependencies_summary: dependencies, sub_issues_summary: subIssues } = issue;
+  if (dependencies) {
+    const blockers =
+      dependencies.total_blocked_by > 0 ? await listBlockedBy(client, repository, issue.number) : [];
+    await compare("blockedBy", await placesOf(deps, blockers));
+  }
+  if (subIssues) {
+    const place = issue.parent_issue_url ? await placeOfUrl(deps.db, issue.parent_issue_url) : null;
+    await compare("partOf", place ? [{ place, id: null, issue: null }] : []);
+  }
+  return drift;
+}
+
+const isSameEdge = (a: NativeEdge, b: NativeEdge): boolean =>
+  a.repositoryId === b.repositoryId && a.target === b.target;
+
+const edgesOf = (relation: NativeRelation, ends: readonly ListedEnd[], listedAt: Date): NativeEdge[] =>
+  ends.map(({ place, id }) => {
+    const facts = { relation, targetId: id, present: true, saidAt: listedAt, endAt: listedAt };
+    return { ...facts, ...targetOf(place) };
+  });
+
 interface ListedEnd {
   readonly place: Place;
   readonly id: number | null;
@@ -65,19 +113,14 @@ async function syncEdges(
   const ends = await list();
   if (ends.length === 0 && before.every((edge) => !edge.present)) return;
   const kept = new Set(relation === "blockedBy" ? await deadTargets(deps, before) : []);
-  const listed = ends.map(({ place, id }): NativeEdge => {
-    const facts = { relation, targetId: id, present: true, saidAt: listedAt, endAt: listedAt };
-    return { ...facts, ...targetOf(place) };
-  });
+  const listed = edgesOf(relation, ends, listedAt);
   await deps.db.transaction().execute(async (trx) => {
     await lockIssueEdges(trx, at);
     const known = await nativeEdgesOf(trx, at, relation);
     // An event came while we read: which of the two is newer nobody can tell.
     if (JSON.stringify(known) !== JSON.stringify(before)) throw new ChangedMeanwhile();
     for (const { place, issue } of ends) await introduceClosed(trx, place, issue && wholeIssue(issue));
-    const isSame = (a: NativeEdge, b: NativeEdge) =>
-      a.repositoryId === b.repositoryId && a.target === b.target;
-    const changes = compareWithList(known, listed, listedAt, isSame, (edge) => kept.has(edge.target));
+    const changes = compareWithList(known, listed, listedAt, isSameEdge, (edge) => kept.has(edge.target));
     await putEdges(trx, at, changes);
   });
 }

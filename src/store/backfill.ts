@@ -15,6 +15,7 @@ export interface BackfillCursor {
     | "labels"
     | "issues"
     | "issues_by_age"
+    | "links"
     | "comments"
     | "comments_by_age"
     | "gone_issues"
@@ -151,7 +152,10 @@ export async function dueReadings(db: Db, reconcileSeconds: number, limit: numbe
     where r.backfill_state = 'done' and ${isReadable}
       and (r.synced_to is null or r.swept_at is null
         or r.swept_at < db_now() - make_interval(secs => ${SWEEP_SECONDS})
-        or mirror_fresh_at(r) < db_now() - make_interval(secs => ${reconcileSeconds}))
+        or mirror_fresh_at(r) < db_now() - make_interval(secs => ${reconcileSeconds})
+        -- No delivery tells of links there, so that no audit vouches for them.
+        or (r.synced_at < db_now() - make_interval(secs => ${reconcileSeconds})
+          and exists (select 1 from delivery_audit a where not a.link_events)))
     order by r.synced_at nulls first limit ${limit}`.execute(db);
   return rows;
 }

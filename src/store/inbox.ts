@@ -152,6 +152,17 @@ export async function failDelivery(db: Db, seq: number, attempt: number, error: 
     .execute();
 }
 
+/** How many of a repository's deliveries wait to be worked off. */
+export async function pendingDeliveriesOf(db: Db, repositoryId: number): Promise<number> {
+  const { count } = await db
+    .selectFrom("inbox")
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .where("repository_id", "=", repositoryId)
+    .where("state", "=", "pending")
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
 /** Whether something waits in a lane. */
 export async function hasPendingDelivery(db: Db, repositoryId: number, lane: string): Promise<boolean> {
   const row = await db

@@ -3,7 +3,16 @@
 import { sql } from "kysely";
 import type { Db } from "./database.ts";
 
-export type JobName = "inbox" | "checks" | "outbox" | "pulls" | "sweep" | "backfill" | "anchors" | "readings";
+export type JobName =
+  | "inbox"
+  | "checks"
+  | "outbox"
+  | "pulls"
+  | "sweep"
+  | "backfill"
+  | "anchors"
+  | "readings"
+  | "audit";
 
 /**
  * Asks for a job. Jobs of one key are one job: asked for again, an earlier time wins unless `keep` says that

@@ -70,6 +70,18 @@ export async function saveIssue(trx: Trx, repositoryId: number, issue: IssueSnap
     .execute();
 }
 
+/** The issues that are there, by number. */
+export async function presentIssues(db: Db, repositoryId: number): Promise<number[]> {
+  const rows = await db
+    .selectFrom("issue")
+    .select("number")
+    .where("repository_id", "=", repositoryId)
+    .where("gone", "is", null)
+    .orderBy("number")
+    .execute();
+  return rows.map(({ number }) => number);
+}
+
 /** Takes up an issue that something else named, unless the mirror has it: its own events know better. */
 export async function introduceIssue(trx: Trx, repositoryId: number, issue: IssueSnapshot): Promise<void> {
   await trx
@@ -110,84 +122,6 @@ export async function markGone(trx: Trx, repositoryId: number, number: number, w
     .set({ gone: why })
     .where("repository_id", "=", repositoryId)
     .where("number", "=", number)
-    .execute();
-}
-
-export interface CommentSnapshot {
-  readonly id: number;
-  readonly issueNumber: number;
-  readonly body: string;
-  readonly authorId: number | null;
-  readonly authorLogin: string | null;
-  readonly authorType: string | null;
-  readonly authorAssociation: string | null;
-  readonly viaAppId: number | null;
-  readonly url: string | null;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
-}
-
-/** Stores a comment unless the mirror has a newer one; a deleted comment stays deleted. */
-export async function saveComment(trx: Trx, repositoryId: number, comment: CommentSnapshot): Promise<void> {
-  const facts = {
-    body: comment.body,
-    author_id: comment.authorId,
-    author_login: comment.authorLogin,
-    author_type: comment.authorType,
-    author_association: comment.authorAssociation,
-    via_app_id: comment.viaAppId,
-    html_url: comment.url,
-    created_at: comment.createdAt,
-    updated_at: comment.updatedAt,
-  };
-  await trx
-    .insertInto("issue_comment")
-    .values({ repository_id: repositoryId, id: comment.id, issue_number: comment.issueNumber, ...facts })
-    .onConflict((conflict) =>
-      conflict
-        .columns(["repository_id", "id"])
-        .doUpdateSet(facts)
-        .where("issue_comment.updated_at", "<=", comment.updatedAt),
-    )
-    .execute();
-}
-
-export interface MirroredComment {
-  readonly comment: CommentSnapshot;
-  readonly deleted: boolean;
-}
-
-/** The comment as mirrored; null when it was never seen. */
-export async function findComment(db: Db, repositoryId: number, id: number): Promise<MirroredComment | null> {
-  const row = await db
-    .selectFrom("issue_comment")
-    .selectAll()
-    .where("repository_id", "=", repositoryId)
-    .where("id", "=", id)
-    .executeTakeFirst();
-  if (!row) return null;
-  const comment = {
-    id: row.id,
-    issueNumber: row.issue_number,
-    body: row.body,
-    authorId: row.author_id,
-    authorLogin: row.author_login,
-    authorType: row.author_type,
-    authorAssociation: row.author_association,
-    viaAppId: row.via_app_id,
-    url: row.html_url,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  };
-  return { comment, deleted: row.deleted };
-}
-
-export async function markCommentDeleted(trx: Trx, repositoryId: number, id: number): Promise<void> {
-  await trx
-    .updateTable("issue_comment")
-    .set({ deleted: true })
-    .where("repository_id", "=", repositoryId)
-    .where("id", "=", id)
     .execute();
 }
 

@@ -236,54 +236,15 @@ export async function listRepositories(
   const { rows } = await sql<RepositorySummary>`
     select r.id, r.owner, r.name, r.installed,
            (select count(*) ${items}) as items,
-           floor(extract(epoch from db_now() - r.heard_at))::int as "mirrorAgeSeconds",
+           case when fresh.at is not null
+             then greatest(0, floor(extract(epoch from db_now() - fresh.at)))::int end as "mirrorAgeSeconds",
            case when r.installed and r.backfill_state = 'pending' then r.backfill_error end as "backfillError",
            coalesce(c.problems, '{}') as "configProblems", coalesce(c.held, '{}') as "configHeld"
     from repository r left join configuration c on c.repository_id = r.id and r.installed
+    cross join lateral mirror_fresh_at(r) as fresh (at)
     where r.current_name and (${after}::bigint is null or r.id > ${after})
       and (${repositories === null} or r.id = any (${[...(repositories ?? [])]}::bigint[]))
       and (${!scope?.roots} or r.id = any (${isRoot}::bigint[]) or exists (select 1 ${items}))
     order by r.id limit ${limit}`.execute(db);
   return rows;
-}
-
-// ------------------------------------------------------------ installations
-
-export async function saveInstallation(
-  trx: Trx,
-  installation: { id: number; accountId: number | null; accountLogin: string },
-): Promise<void> {
-  const facts = {
-    account_id: installation.accountId,
-    account_login: installation.accountLogin,
-    removed_at: null,
-  };
-  await trx
-    .insertInto("installation")
-    .values({ id: installation.id, ...facts })
-    .onConflict((conflict) => conflict.column("id").doUpdateSet(facts))
-    .execute();
-}
-
-export async function markSuspended(trx: Trx, installationId: number, suspended: boolean): Promise<void> {
-  await trx
-    .updateTable("installation")
-    .set({ suspended_at: suspended ? dbNow : null })
-    .where("id", "=", installationId)
-    .execute();
-}
-
-export async function markRemoved(trx: Trx, installationId: number): Promise<void> {
-  await trx.updateTable("installation").set({ removed_at: dbNow }).where("id", "=", installationId).execute();
-}
-
-/** Repositories that were reached through an installation, whether they are now or not. */
-export async function repositoriesOfInstallation(db: Db, installationId: number): Promise<number[]> {
-  const rows = await db
-    .selectFrom("repository")
-    .select("id")
-    .where("installation_id", "=", installationId)
-    .where("installed", "=", true)
-    .execute();
-  return rows.map((row) => row.id);
 }

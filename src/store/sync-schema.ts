@@ -18,6 +18,8 @@ export interface DeliveryAuditTable {
   last_id: number | null;
   last_at: Timestamp | null;
   doubt: string | null;
+  link_events: Defaulted<boolean>;
+  link_events_at: Timestamp | null;
   auditor: string | null;
   auditor_until: Timestamp | null;
 }

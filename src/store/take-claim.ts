@@ -61,6 +61,8 @@ export interface ClaimGrantedRow {
 export interface ClaimRefusedRow {
   readonly granted: false;
   readonly reason: string;
+  /** What a person should know beside it. */
+  readonly detail?: string;
   readonly retryAfterMs: number | null;
   readonly blockers: readonly number[];
   /** The resources that other items hold, where that is the reason. */

@@ -18,6 +18,7 @@ import { EventFeed } from "../../src/services/event-feed.ts";
 import { KnownCallers } from "../../src/services/known-callers.ts";
 import { KnownNames } from "../../src/services/known-names.ts";
 import { Metrics } from "../../src/services/metrics.ts";
+import { MirrorAges } from "../../src/services/mirror-ages.ts";
 import { readDuePull } from "../../src/services/read-pulls.ts";
 import { reconcileRepository } from "../../src/services/reconcile.ts";
 import { Setup } from "../../src/services/setup.ts";
@@ -69,6 +70,7 @@ export class HandProgram {
       github: connection,
       log,
       region: "local",
+      mirrors: new MirrorAges(database.db),
       lease: { defaultSeconds: 30, maxSeconds: 1800 },
       replica,
       version: "test",
@@ -93,7 +95,12 @@ export class HandProgram {
     connection.connect({ appId, privateKey, webhookSecrets: [webhookSecret] });
     const setup = new Setup({ github: connection, log, envFile: join(tmpdir(), `${replica}.env`) });
     const setupSessions = new SetupSessions();
-    const server = await createServer(deps, { adminToken: ADMIN_TOKEN, requestsPerSecond: 0, setup, setupSessions });
+    const server = await createServer(deps, {
+      adminToken: ADMIN_TOKEN,
+      requestsPerSecond: 0,
+      setup,
+      setupSessions,
+    });
     return new HandProgram({ deps, logged, database, github, server });
   }
 

@@ -26,7 +26,7 @@ describe("settingsOf (section 12)", () => {
       enrollAll: false,
       quarantineSeconds: 900,
       requireAnchors: false,
-      refuseClaimsWhenMirrorOlderThanSeconds: null,
+      refuseClaimsWhenMirrorOlderThanSeconds: 3600,
       resources: {},
       traits: {},
       oidc: {},

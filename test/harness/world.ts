@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { inject } from "vitest";
 import { type App, startApp } from "../../src/app.ts";
 import type { Config } from "../../src/config.ts";
+import { auditDeliveries } from "../../src/services/audit-deliveries.ts";
 import { sweep } from "../../src/services/sweep.ts";
 import { FakeGitHub, type FakeGitHubOptions } from "../fake-github/fake-github.ts";
 import type { FakeRepository } from "../fake-github/fake-repository.ts";
@@ -16,6 +17,10 @@ import { ApiClient } from "./api-client.ts";
 import { createDatabase, dropDatabase, TEMPLATE, urlOf } from "./databases.ts";
 import { ERROR, type LogLine, recordedLog } from "./recorded-log.ts";
 import { waitFor } from "./wait-for.ts";
+
+/** Half of what makes claims be refused. */
+const AUDIT_AFTER_SECONDS = 1_800;
+const NO_SILENCE_SECONDS = 10 * 365 * 86_400;
 
 /** On a busy machine a burst of deliveries takes its time. */
 const DELIVERY_MS = 60_000;
@@ -39,6 +44,8 @@ export class World {
   readonly #apps: App[];
   #expected: RegExp[] = [];
   #offsetSeconds = 0;
+  /** Null: not yet. */
+  #auditedAt: number | null = null;
 
   private constructor(parts: {
     github: FakeGitHub;
@@ -119,6 +126,7 @@ export class World {
   async install(repo: FakeRepository): Promise<void> {
     this.github.install(repo);
     await this.settled();
+    if (this.#auditedAt === null) await this.audit();
   }
 
   /** A second process on the same database. */
@@ -137,6 +145,8 @@ export class World {
 
   /** The database's clock moves on; nobody sleeps. */
   async pass(seconds: number): Promise<void> {
+    // While both clocks still agree.
+    if (this.#auditedAt === null) await this.audit();
     this.#offsetSeconds += seconds;
     await this.app.deps.database.pool.query(
       `create or replace function db_now() returns timestamptz language sql volatile
@@ -144,10 +154,20 @@ export class World {
     );
     // So much time has passed that nothing is remembered any more.
     for (const app of this.#apps) app.deps.callers.forget();
+    this.app.deps.mirrors.forget();
+    // The program asks every few minutes whether deliveries failed; a story whose clock jumps must not look like an outage.
+    if (this.#offsetSeconds - (this.#auditedAt ?? 0) > AUDIT_AFTER_SECONDS) await this.audit();
     this.app.deps.wake.inbox();
     this.app.deps.wake.outbox();
     this.app.deps.wake.pulls();
     this.app.deps.wake.anchors();
+  }
+
+  /** The audit of GitHub's deliveries, now. No silence is too long for it, unless told otherwise. */
+  async audit(quietSeconds = NO_SILENCE_SECONDS): Promise<void> {
+    this.#auditedAt = this.#offsetSeconds;
+    await auditDeliveries(this.app.deps, quietSeconds);
+    this.app.deps.mirrors.forget();
   }
 
   /** The park sweep, now. */

@@ -117,7 +117,12 @@ describe("the OpenAPI document", () => {
     const deps = { ...world.app.deps, metrics: new Metrics() };
     const setup = new Setup({ github: deps.github, log: deps.log, envFile: join(tmpdir(), "no-such.env") });
     const setupSessions = new SetupSessions();
-    const server = await createServer(deps, { adminToken: ADMIN_TOKEN, requestsPerSecond: 0, setup, setupSessions });
+    const server = await createServer(deps, {
+      adminToken: ADMIN_TOKEN,
+      requestsPerSecond: 0,
+      setup,
+      setupSessions,
+    });
     await server.ready();
     const routes = routesOf(server.printRoutes({ commonPrefix: false }));
     await server.close();

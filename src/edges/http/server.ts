@@ -8,6 +8,7 @@ import type { Setup } from "../../services/setup.ts";
 import { callerFinder } from "./auth.ts";
 import { authoringRoutes } from "./authoring-routes.ts";
 import { claimRoutes } from "./claim-routes.ts";
+import { doctorRoutes } from "./doctor-routes.ts";
 import { answerError, answerNotFound } from "./errors.ts";
 import { eventRoutes } from "./event-routes.ts";
 import { finishingRoutes } from "./finishing-routes.ts";
@@ -91,6 +92,7 @@ export async function createServer(deps: Deps, options: ServerOptions): Promise<
     const routes = scope.withTypeProvider<ZodTypeProvider>();
     tokenRoutes(routes, deps);
     repoRoutes(routes, deps);
+    doctorRoutes(routes, deps);
     itemRoutes(routes, deps);
     linkRoutes(routes, deps);
     authoringRoutes(routes, deps);

@@ -7,6 +7,7 @@
 import { run, type TaskList, Logger as WorkerLogger } from "graphile-worker";
 import type { Logger } from "pino";
 import { z } from "zod";
+import { auditDeliveries } from "../../services/audit-deliveries.ts";
 import { backfill } from "../../services/backfill.ts";
 import { checkItems } from "../../services/check-items.ts";
 import type { Deps } from "../../services/deps.ts";
@@ -51,6 +52,8 @@ const CHECK_LOOPS = 2;
 const PULL_LOOPS = 2;
 /** How many branches one process reads at once for what is anchored on them: nobody waits for it. */
 const ANCHOR_LOOPS = 2;
+/** How often it is asked whether deliveries failed. */
+const AUDIT_SECONDS = 300;
 /** How often it is looked for repositories whose reading is due; at most this long it takes to begin. */
 const READINGS_SECONDS = 30;
 /** How long work under way may come to its own end before GitHub's requests are cut off. */
@@ -88,6 +91,8 @@ export async function startJobs(deps: Deps, options: JobsOptions): Promise<Jobs>
     lookForWork(deps, options).catch((error: unknown) =>
       deps.log.warn({ err: error }, "looking for work failed"),
     );
+  // What failed while nobody was there to answer is asked for at once.
+  await askForJob(deps.db, "audit", { key: "audit" });
   await tick();
   const ticker = setInterval(tick, options.tickMs);
   ticker.unref();
@@ -186,6 +191,10 @@ function taskList(deps: Deps, options: JobsOptions, drains: Drains, stopping: Ab
       await pruneDeliveries(deps.db);
       await pruneEvents(deps.db);
     },
+    audit: async () => {
+      await askForJob(deps.db, "audit", { key: "audit", inSeconds: AUDIT_SECONDS, keep: true });
+      await auditDeliveries(deps, options.reconcileSeconds);
+    },
     readings: async () => {
       await askForJob(deps.db, "readings", { key: "readings", inSeconds: READINGS_SECONDS, keep: true });
       await startDueReadings(deps, options.reconcileSeconds);
@@ -210,6 +219,7 @@ async function lookForWork(deps: Deps, options: JobsOptions): Promise<void> {
   await askForJob(deps.db, "pulls", { key: "pulls" });
   await askForJob(deps.db, "anchors", { key: "anchors" });
   await askForJob(deps.db, "sweep", { key: "sweep", inSeconds: options.sweepSeconds, keep: true });
+  await askForJob(deps.db, "audit", { key: "audit", inSeconds: AUDIT_SECONDS, keep: true });
   await askForJob(deps.db, "readings", { key: "readings", inSeconds: READINGS_SECONDS, keep: true });
   for (const repositoryId of await pendingBackfills(deps.db, 50)) {
     await askForJob(deps.db, "backfill", { key: `backfill:${repositoryId}`, payload: { repositoryId } });

@@ -54,6 +54,12 @@ const recordRefusals = {
   ttl_forbidden: () => ({ body: { kind: "Report", expiresAt: TTL } }),
 };
 
+/** GitHub does not answer when it is asked for the repository. */
+const failingOnce = ({ world }: Scene): Asked => {
+  world.github.fault({ path: /^\/repositories\//, kind: "status", status: 503 });
+  return {};
+};
+
 let slugs = 0;
 const grouping = (over: object = {}) => {
   slugs += 1;
@@ -122,7 +128,25 @@ export const CALLS: Readonly<Record<string, Call>> = {
   validateEdges: {
     body: () => ({ edges: [{ from: 1, relation: "related", to: 2 }] }),
     refusals: {
-      insufficient_capability: async (scene) => ({ token: (await scene.token({ capabilities: ["advance"] })).token }),
+      insufficient_capability: async (scene) => ({
+        token: (await scene.token({ capabilities: ["advance"] })).token,
+      }),
+    },
+  },
+  doctor: {
+    query: "repo=acme/widgets",
+    refusals: {
+      not_found: () => ({ query: "repo=acme/nowhere" }),
+      conflict: () => ({ query: "repo=local/bare" }),
+      github_unavailable: failingOnce,
+    },
+  },
+  repair: {
+    body: () => ({ repo: "acme/widgets" }),
+    refusals: {
+      not_found: () => ({ body: { repo: "acme/nowhere" } }),
+      conflict: () => ({ body: { repo: "local/bare" } }),
+      github_unavailable: failingOnce,
     },
   },
   listRepositories: { refusals: { validation_failed: () => ({ query: "limit=0" }) } },

@@ -1,0 +1,42 @@
+/** The doctor over HTTP: where the store and GitHub differ. */
+
+import { z } from "zod";
+
+const repo = z
+  .string()
+  .regex(/^[A-Za-z0-9._-]{1,100}\/[A-Za-z0-9._-]{1,100}$/, { error: "owner/name" })
+  .meta({ description: "`owner/name`", example: "acme/widgets" });
+
+export const DoctorQuery = z.strictObject({ repo });
+export const DoctorRequest = z.strictObject({ repo }).meta({ id: "DoctorRequest" });
+
+const side = z.json().meta({ description: "null: that side has nothing" });
+
+export const Drift = z
+  .object({
+    kind: z.enum(["repository", "label", "issue", "comment", "pull_request", "link", "branch"]),
+    /** `7`, `#7 blockedBy`, or a name. */
+    what: z.string().meta({ example: "#7" }),
+    field: z.string().meta({ example: "labels" }),
+    store: side,
+    github: side,
+  })
+  .meta({ id: "Drift" });
+export type Drift = z.infer<typeof Drift>;
+
+export const DoctorAnswer = z
+  .object({
+    repo: z.string(),
+    drift: z.array(Drift).meta({ description: "At most 1,000" }),
+    total: z.int(),
+    compared: z.object({ issues: z.int(), comments: z.int(), pullRequests: z.int(), branches: z.int() }),
+    pendingDeliveries: z.int().meta({
+      description: "What they tell is not in the store yet: it shows as drift until they are worked off",
+    }),
+    repaired: z
+      .int()
+      .nullable()
+      .meta({ description: "How much of the drift that there was is gone; null: nothing was repaired" }),
+  })
+  .meta({ id: "DoctorAnswer" });
+export type DoctorAnswer = z.infer<typeof DoctorAnswer>;
