@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import { MAX_COMMENT_LENGTH } from "../domain/neutralise.ts";
+import { RESOURCE_KEY_PATTERN, RESOURCE_KEY_RULE } from "../domain/resources.ts";
 import { PHASES, PRIORITIES } from "../domain/tags.ts";
 import { ItemBody } from "./items.ts";
 import { Links, Tags } from "./memory.ts";
@@ -37,8 +38,7 @@ export const ProposedItem = ItemBody.extend({
 }).meta({ id: "ProposedItem" });
 export type ProposedItem = z.infer<typeof ProposedItem>;
 
-const RESOURCE_RULE = "a resource key: a-z 0-9 - _ . /, a letter or digit first, at most 128 characters";
-const Resource = z.string().regex(/^[a-z0-9][a-z0-9\-_./]{0,127}$/, { error: RESOURCE_RULE });
+const Resource = z.string().regex(RESOURCE_KEY_PATTERN, { error: RESOURCE_KEY_RULE });
 
 export const GroupingItem = z
   .strictObject({

@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { OWNER_PATTERN } from "../domain/owner.ts";
 import { REGION_PATTERN } from "../domain/region.ts";
+import { RESOURCE_MODES } from "../domain/settings.ts";
 import { PHASES, PRIORITIES } from "../domain/tags.ts";
 import { FencingToken } from "./fencing-token.ts";
 import { ResumePack } from "./handover.ts";
@@ -53,6 +54,17 @@ export type ClaimRequest = z.infer<typeof ClaimRequest>;
 
 const time = z.iso.datetime({ precision: 3 }).meta({ example: "2026-09-06T01:12:44.000Z" });
 
+export const TakenResource = z
+  .object({
+    key: z.string(),
+    mode: z.enum(RESOURCE_MODES),
+    expiresAt: time
+      .nullable()
+      .meta({ description: "Never before the claim's lease. Null: its use is only recorded" }),
+  })
+  .meta({ id: "TakenResource" });
+export type TakenResource = z.infer<typeof TakenResource>;
+
 export const ClaimGranted = z
   .object({
     granted: z.literal(true),
@@ -74,6 +86,10 @@ export const ClaimGranted = z
       .array(z.int())
       .optional()
       .meta({ description: "Items in flight that touch files which this one touches, too" }),
+    resources: z
+      .array(TakenResource)
+      .optional()
+      .meta({ description: "What was taken with the claim, and is released with it" }),
     title: z.string().nullable(),
     url: z.string().nullable().optional(),
   })
@@ -86,6 +102,15 @@ export const ClaimRefused = z
     reason: z.string(),
     retryAfterMs: z.int().optional(),
     blockers: z.array(z.int()),
+    errorKind: z
+      .literal("transient")
+      .optional()
+      .meta({ description: "Of resource_unavailable: wait, and try again" }),
+    errorCode: z.literal("resource_unavailable").optional(),
+    contendedResources: z
+      .array(z.string())
+      .optional()
+      .meta({ description: "Resources that other items hold" }),
   })
   .meta({ id: "ClaimRefused" });
 
@@ -146,6 +171,9 @@ export const ClaimHistory = z
         previousFencingToken: FencingToken.nullable(),
         ended: z.enum(["released", "completed", "parked", "lapsed", "superseded", "undelivered"]).nullable(),
         endedAt: time.nullable(),
+        consumedCredentials: z.array(z.string()).meta({
+          description: "Advisory resources that were used under it: recorded, not locked",
+        }),
       }),
     ),
     nextCursor: z.string().nullable(),

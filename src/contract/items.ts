@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { OWNER_PATTERN } from "../domain/owner.ts";
 import { REGION_PATTERN } from "../domain/region.ts";
+import { RESOURCE_MODES } from "../domain/settings.ts";
 import { PHASES, PRIORITIES } from "../domain/tags.ts";
 import { OWNER_RULE, REGION_RULE } from "./claims.ts";
 import { ResumeBlock, ResumeWrite } from "./handover.ts";
@@ -21,9 +22,25 @@ export const ReasonBody = z
     on: z.array(z.int()).optional(),
     rulingOwner: z.string().nullable().optional(),
     question: z.string().nullable().optional(),
+    resources: z.array(z.string()).optional(),
     detail: z.string().optional(),
   })
   .meta({ id: "Reason", description: "Why an item cannot be claimed now" });
+
+export const ResourceLease = z
+  .object({
+    key: z.string(),
+    mode: z
+      .enum(RESOURCE_MODES)
+      .meta({ description: "advisory, too, for what it holds and its tags no longer name" }),
+    held: z.boolean().meta({ description: "By this item" }),
+    holderItem: z
+      .string()
+      .nullable()
+      .meta({ description: "Who holds it, where the caller may see that item" }),
+    expiresAt: time.nullable(),
+  })
+  .meta({ id: "ResourceLease" });
 
 export const ItemBody = z
   .object({
@@ -61,7 +78,7 @@ export const ItemBody = z
     anchors: z.enum(["none", "pending", "fresh", "stale"]).meta({
       description: "Whether what it is anchored to is as it was; pending: not all of it was read yet",
     }),
-    resourceLeases: z.array(z.never()),
+    resourceLeases: z.array(ResourceLease),
     defects: z.array(DefectBody),
     reasons: z.array(ReasonBody),
     createdAt: time,

@@ -8,6 +8,7 @@ import type { RepositorySettings } from "./settings.ts";
 import { hasLabel, prioritiesOfLabels, sameLabel } from "./tags.ts";
 
 export interface IssueEvent {
+  /** GitHub's, and `converted`: closed because it became a discussion, of which only the event list tells. */
   readonly action: string;
   /** The label of `labeled` and `unlabeled`; null when GitHub leaves it out (a deleted label). */
   readonly label: string | null;
@@ -51,9 +52,10 @@ export interface ReadsNeeded {
 export const isWanted = (issue: KnownIssue, settings: RepositorySettings): boolean =>
   settings.enrollAll || hasLabel(issue.labels, settings.labels.backlog);
 
+const DEPARTURES: readonly string[] = ["deleted", "transferred", "converted"];
+
 /** The issue is no longer there: nothing begins on it, and nothing can be written to it. */
-const isGone = ({ action }: IssueEvent): boolean =>
-  action === "deleted" || action === "transferred" || action === "converted";
+export const isGone = (event: IssueEvent): boolean => DEPARTURES.includes(event.action);
 
 const wantsItem = (event: IssueEvent, issue: KnownIssue, settings: RepositorySettings): boolean =>
   issue.open && !isGone(event) && isWanted(issue, settings);

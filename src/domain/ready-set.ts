@@ -137,7 +137,8 @@ function verdictOf(facts: {
   inFlight: readonly { number: number }[];
 }): Verdict {
   if (facts.ready > 0) return "ready";
-  if (facts.overlapping > 0) return "overlapping";
+  if (facts.overlapping > 0 || facts.resting.some(({ reasons }) => reasons.every(isResource)))
+    return "overlapping";
   if (facts.pending === 0) return "idle";
   const moving = new Set(facts.inFlight.map(({ number }) => number));
   // An item moves when all it hangs on moves; repeat until nothing changes, so cycles never do.
@@ -152,6 +153,9 @@ function verdictOf(facts: {
     left = still;
   }
 }
+
+/** Nothing but a resource that another item holds is in its way: it is a candidate all the same. */
+const isResource = ({ reason }: ReadyReason): boolean => reason === "resource_unavailable";
 
 function moves(reason: ReadyReason, item: ItemFacts, moving: ReadonlySet<number>): boolean {
   switch (reason.reason) {
@@ -168,6 +172,7 @@ function moves(reason: ReadyReason, item: ItemFacts, moving: ReadonlySet<number>
       return moving.size > 0; // moves with its parts, each of which is judged itself; never alone
     case "quarantined":
     case "ancestor_claimed":
+    case "resource_unavailable":
     case "contended":
       return true; // somebody works on it, above it, or is about to
     case "blocked":

@@ -53,6 +53,8 @@ export interface ItemFacts {
   readonly radius: readonly string[];
   /** What its own open pull requests mean for it; null: none is open. */
   readonly review: ItemReview | null;
+  /** The resources that it needs and other items hold. */
+  readonly takenResources: readonly string[];
 }
 
 export interface Hold {
@@ -100,7 +102,8 @@ export type ItemReason =
   | "ancestor_claimed"
   | "not_quiesced"
   | "quarantined"
-  | "contended";
+  | "contended"
+  | "resource_unavailable";
 
 export interface Reason {
   readonly reason: ItemReason;
@@ -108,6 +111,8 @@ export interface Reason {
   readonly on?: readonly number[];
   readonly rulingOwner?: string | null;
   readonly question?: string | null;
+  /** The resources that it hangs on. */
+  readonly resources?: readonly string[];
   /** What a person should know beside it. */
   readonly detail?: string;
 }
@@ -171,6 +176,12 @@ export function reasonsAgainst(item: ItemFacts, asker: Asker): Reason[] {
   if (grouping.integrating || grouping.fanOutOpen) reasons.push({ reason: "not_quiesced" });
   if (subtree && grouping.heldBelow && !held) reasons.push({ reason: "contended" });
   if (quarantineEnd(item, asker) > asker.now) reasons.push({ reason: "quarantined" });
+  // Who holds it has what it needs; for others it is the last thing that is asked.
+  if (item.takenResources.length > 0 && !held) {
+    const resources = item.takenResources;
+    const detail = `another item holds ${resources.join(", ")}`;
+    reasons.push({ reason: "resource_unavailable", resources, detail });
+  }
   return reasons;
 }
 

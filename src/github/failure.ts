@@ -54,8 +54,12 @@ export function barOf(error: unknown): "archived" | "suspended" | null {
 /** Where tokens are made: a refusal there is about the installation, not about what the token was wanted for. */
 const isTokenPath = (url: string): boolean => /\/app\/installations\/\d+\/access_tokens$/.test(pathOf(url));
 
-/** Whether GitHub said that the thing was there and is gone for good. */
-export const isDeleted = (error: unknown): boolean => error instanceof RequestError && error.status === 410;
+/**
+ * Whether GitHub said that the thing was there and is gone for good. It says the same of every issue of a repository
+ * whose issues are switched off, which may be switched on again.
+ */
+export const isDeleted = (error: unknown): boolean =>
+  error instanceof RequestError && error.status === 410 && !/disabled/i.test(error.message);
 
 function retryAfterOf(error: RequestError): number | null {
   const headers = error.response?.headers ?? {};

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { GitHubIssue } from "../contract/github-payloads.ts";
 import { cleanJson } from "../domain/clean-text.ts";
 import type { Client } from "./connection.ts";
+import { isDeleted } from "./failure.ts";
 import { dateOf, type RepoAddress } from "./reads.ts";
 
 export type IssueFate =
@@ -41,10 +42,8 @@ export async function readFate(client: Client, repo: RepoAddress, number: number
     const repositoryId = id === undefined ? null : Number(id);
     return { kind: "moved", to: { repositoryId, fullName, number: issue.number, id: issue.id } };
   } catch (error) {
-    if (!(error instanceof RequestError)) throw error;
-    // Of a repository whose issues are switched off, which may be switched on again.
-    if (error.status === 410 && !/disabled/i.test(error.message)) return { kind: "deleted" };
-    if (error.status !== 404) throw error;
+    if (isDeleted(error)) return { kind: "deleted" };
+    if (!(error instanceof RequestError) || error.status !== 404) throw error;
     return { kind: "absent", asOf: dateOf(error.response?.headers ?? {}) };
   }
 }

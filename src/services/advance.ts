@@ -17,7 +17,7 @@ import { currentRole } from "./changing-role.ts";
 import { claim } from "./claim.ts";
 import { completeByHolder } from "./complete-by-holder.ts";
 import type { Deps } from "./deps.ts";
-import { cancel, hold, type Move, reopen, startBelow, unhold } from "./move-item.ts";
+import { cancel, hold, type Move, ResourceUnavailable, reopen, startBelow, unhold } from "./move-item.ts";
 import { noItem } from "./read-items.ts";
 
 type Transition = AdvanceRequest & { readonly fencingToken?: number | undefined };
@@ -97,10 +97,7 @@ async function start(
 ): Promise<AdvanceResult> {
   const { repository, number } = at;
   const { trigger, fencingToken } = transition;
-  if (fencingToken !== undefined) {
-    const role = await startBelow(deps, caller, at, fencingToken, transition.summary ?? null);
-    return { number, trigger, applied: true, role };
-  }
+  if (fencingToken !== undefined) return startUnder(deps, caller, at, transition, fencingToken);
   const target = { repository, topic: BACKLOG, id: itemId(number) };
   const owner = transition.owner ?? ownName(caller);
   const { leaseSeconds } = transition;
@@ -117,6 +114,26 @@ async function start(
   }
   const { fencingToken: granted, leaseExpiresAt } = answer;
   return { number, trigger, applied: true, role: "work", fencingToken: granted, leaseExpiresAt };
+}
+
+async function startUnder(
+  deps: Deps,
+  caller: Caller,
+  at: { repository: Repository; number: number },
+  { trigger, summary }: Transition,
+  token: number,
+): Promise<AdvanceResult> {
+  const { number } = at;
+  try {
+    const role = await startBelow(deps, caller, at, token, summary ?? null);
+    return { number, trigger, applied: true, role };
+  } catch (error) {
+    if (!(error instanceof ResourceUnavailable)) throw error;
+    const { contendedResources, retryAfterMs } = error;
+    const role = await inTransaction(deps.db, (trx) => currentRole(trx, at));
+    const answer = { reason: "resource_unavailable", blockers: [], contendedResources, retryAfterMs };
+    return { number, trigger, applied: false, role, ...refusal(answer) };
+  }
 }
 
 /** Lifts the hold and goes on, both or neither. */
@@ -159,14 +176,20 @@ const TRANSIENT: readonly string[] = [
   "resource_unavailable",
 ];
 
-function refusal(answer: { reason: string; retryAfterMs?: number | undefined; blockers: readonly number[] }) {
+function refusal(answer: {
+  reason: string;
+  retryAfterMs?: number | undefined;
+  blockers: readonly number[];
+  contendedResources?: readonly string[] | undefined;
+}) {
   const on =
     answer.blockers.length > 0 ? ` by ${answer.blockers.map((number) => `#${number}`).join(", ")}` : "";
   return {
-    error: `the claim was refused: ${answer.reason}${on}`,
+    error: `the claim was refused: ${answer.reason}${on}${answer.contendedResources ? `: ${answer.contendedResources.join(", ")}` : ""}`,
     errorKind: TRANSIENT.includes(answer.reason) ? ("transient" as const) : ("permanent" as const),
     errorCode: answer.reason,
     ...(answer.retryAfterMs === undefined ? {} : { retryAfterMs: answer.retryAfterMs }),
+    ...(answer.contendedResources ? { contendedResources: [...answer.contendedResources] } : {}),
   };
 }
 

@@ -6,6 +6,7 @@ import { admissionByHistory, type LabelEvent } from "../domain/admission-history
 import {
   type IssueEvent,
   type IssueFacts,
+  isGone,
   type KnownItem,
   type ReadsNeeded,
   readsNeeded,
@@ -15,7 +16,8 @@ import { type IssueDelta, type IssueSnapshot, mergeIssue } from "../domain/mirro
 import { type RepositorySettings, showsFormerGate } from "../domain/settings.ts";
 import { hasLabel, sameLabel } from "../domain/tags.ts";
 import type { Client } from "../github/connection.ts";
-import { type RepoAddress, readIssueEvents } from "../github/reads.ts";
+import { isDeleted } from "../github/failure.ts";
+import { type IssueEventRead, readIssueEvents } from "../github/reads.ts";
 import { issueSnapshot } from "../github/snapshots.ts";
 import { lockItem } from "../store/item-lock.ts";
 import { findIssue, lockIssue, markGone, saveIssue } from "../store/mirror.ts";
@@ -23,6 +25,7 @@ import type { Repository } from "../store/repositories.ts";
 import { askHuman, labelActs, loginOf, senderOf } from "./ask-actor.ts";
 import { type ClosingMerge, closingMerge, meaningOfMerge } from "./closing-merge.ts";
 import type { Deps } from "./deps.ts";
+import { entomb } from "./entomb.ts";
 import { followTransfer } from "./follow-transfer.ts";
 import { holdSettings } from "./hold-settings.ts";
 import { inheritMemory } from "./inherit-memory.ts";
@@ -58,7 +61,9 @@ export async function applyIssueEvent(deps: Deps, seq: number, payload: Payload)
     notBefore: decidedAt(event, item, repository.settings),
     admissionAt: item?.admissionAt ?? null,
     isOver: item?.state === "complete" || item?.state === "cancelled",
-  });
+  }).catch(nullIfDeleted);
+  // The delivery that should have told of it is late or lost (github-cases 29).
+  if (asked === null) return settleDelivery(deps, seq, (trx) => entomb(trx, repository, number, "deleted"));
 
   await settleDelivery(deps, seq, async (trx) => {
     await holdSettings(trx, repository);
@@ -74,7 +79,7 @@ export async function applyIssueEvent(deps: Deps, seq: number, payload: Payload)
     if (isMore(needed, reads)) throw new ChangedMeanwhile();
     const merge = asked.merge && (await meaningOfMerge(trx, repository, number, asked.merge));
     const facts: IssueFacts = {
-      event: asEvent(event, asked),
+      event: { ...event, action: whatHappened(asked, event) },
       issue: knownIssue(issue),
       item: current,
       settings: repository.settings,
@@ -86,22 +91,25 @@ export async function applyIssueEvent(deps: Deps, seq: number, payload: Payload)
     const context = { issue, eventAt: event.at, region: deps.region, merge: merge?.completion ?? null };
     await carryOut(trx, { repository, number }, transitionsOf(facts), context);
     if (current === null) await inheritMemory(trx, { repository, number });
-    if (event.action === "deleted" || event.action === "transferred") {
-      await markGone(trx, repository.id, number, event.action);
-    } else if (asked.isConverted) await markGone(trx, repository.id, number, "converted");
+    if (isGone(facts.event)) await markGone(trx, repository.id, number, facts.event.action);
   });
   if (item === null || item.state !== null) deps.wake.pulls();
+}
+
+function nullIfDeleted(error: unknown): null {
+  if (isDeleted(error)) return null;
+  throw error;
+}
+
+/** What was undone since decides nothing. */
+function whatHappened(asked: Asked, event: IssueEvent): string {
+  if (asked.isConverted) return "converted";
+  return asked.isUndone ? "undone" : event.action;
 }
 
 function mirrored(stored: IssueSnapshot | null, incoming: IssueSnapshot, event: IssueEvent): IssueSnapshot {
   const change = mergeIssue(stored, incoming, event);
   return change.kind === "save" ? change.issue : (stored ?? incoming);
-}
-
-/** What was undone since decides nothing; and GitHub closes what it makes a discussion (github-cases 30). */
-function asEvent(event: IssueEvent, { isUndone, isConverted }: Asked): IssueEvent {
-  if (isConverted) return { ...event, action: "converted" };
-  return isUndone ? { ...event, action: "undone" } : event;
 }
 
 const isMore = (needed: ReadsNeeded, had: ReadsNeeded): boolean =>
@@ -129,6 +137,7 @@ interface Asked {
   readonly gateIsExplained: boolean;
   /** A later act took the event back. */
   readonly isUndone: boolean;
+  /** It is a discussion now, and was closed by that (github-cases 30). */
   readonly isConverted: boolean;
   /** What the event says of the issue, beside its snapshot. */
   readonly delta: IssueDelta;
@@ -160,19 +169,20 @@ async function gather(
   const client = await deps.github.client(installationId);
   const { settings } = repository;
   const isHuman = reads.sender && (await askHuman(client, repository, sender, false, settings));
-  // The list cannot turn an agent into a human.
-  const isListed = reads.events && (isHuman || !reads.sender);
-  const listed = isListed ? await readListed(client, repository, question, sender.id) : null;
+  // The list cannot turn an agent into a human; but whoever closed the issue may have made a discussion of it.
+  const decides = isHuman || !reads.sender;
+  const isListed = reads.events && (decides || (event.action === "closed" && !question.isOver));
+  const acts = isListed ? await readIssueEvents(client, repository, after.number) : [];
+  const isConverted =
+    event.action === "closed" && acts.some((act) => act.event === "converted_to_discussion");
+  const listed = reads.events && decides ? findListed(acts, question, sender.id) : null;
   const isUndone = listed !== null && (await wasUndone(client, repository, listed));
-  // Whoever closed the issue may have made a discussion of it.
-  const mayBeConverted = reads.events && event.action === "closed" && !question.isOver;
   return {
     actor: { ...unasked.actor, human: isHuman && listed?.act.viaApp !== true },
     author: reads.author ? await askAuthor(client, repository, event, after) : unasked.author,
     gateIsExplained: reads.gate && (await isGateExplained(client, repository, question)),
     isUndone,
-    isConverted:
-      listed?.converted ?? (mayBeConverted && (await wasConverted(client, repository, after.number))),
+    isConverted,
     delta: listed === null ? event : deltaOf(listed, event),
     merge:
       reads.pulls && !isUndone
@@ -188,13 +198,12 @@ const decidedAt = (event: IssueEvent, item: KnownItem | null, { labels }: Reposi
   (sameLabel(event.label ?? "", labels.gate) ? item?.admissionAt : item?.stateEventAt) ?? null;
 
 /** An event that is not listed yet proves nothing, and is tried again; but what closes the gate never waits. */
-async function readListed(
-  client: Client,
-  repo: RepoAddress,
-  { reads, event, after, notBefore }: Question,
+function findListed(
+  acts: readonly IssueEventRead[],
+  { reads, event, notBefore }: Question,
   senderId: number | null,
-): Promise<ListedAct | null> {
-  const listed = listedAct(await readIssueEvents(client, repo, after.number), event, senderId, notBefore);
+): ListedAct | null {
+  const listed = listedAct(acts, event, senderId, notBefore);
   // What is older than the last decision decides nothing, listed or not.
   const isLate = notBefore !== null && event.at < notBefore;
   if (listed === null && reads.sender && !isLate) {
@@ -202,9 +211,6 @@ async function readListed(
   }
   return listed;
 }
-
-const wasConverted = async (client: Client, repo: RepoAddress, number: number): Promise<boolean> =>
-  (await readIssueEvents(client, repo, number)).some(({ event }) => event === "converted_to_discussion");
 
 /** Whether a later act that may do so took the event back: anyone adds a label, but only a human takes ours off. */
 async function wasUndone(client: Client, repository: Repository, { act, last }: ListedAct): Promise<boolean> {

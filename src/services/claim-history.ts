@@ -28,6 +28,7 @@ export async function claimHistory(
       previousFencingToken: grant.previousFence,
       ended: grant.ended,
       endedAt: grant.endedAt?.toISOString() ?? null,
+      consumedCredentials: [...grant.consumed],
     })),
     nextCursor: grants.length > query.limit && last ? cursorOf(last.fence) : null,
   };

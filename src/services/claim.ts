@@ -12,7 +12,13 @@ import type { Db } from "../store/database.ts";
 import { branchOfIntegrated } from "../store/groupings.ts";
 import { radiiInFlight } from "../store/radii.ts";
 import type { Repository } from "../store/repositories.ts";
-import { type ClaimCall, type ClaimGrantedRow, type ClaimRow, takeClaim } from "../store/take-claim.ts";
+import {
+  type ClaimCall,
+  type ClaimGrantedRow,
+  type ClaimRow,
+  type TakenResource,
+  takeClaim,
+} from "../store/take-claim.ts";
 import type { Caller } from "./caller.ts";
 import type { LineAnswer } from "./claim-line.ts";
 import type { Deps } from "./deps.ts";
@@ -168,8 +174,19 @@ function refused(target: ClaimTarget, answer: Refused): ClaimAnswer {
     reason: answer.reason,
     blockers: "blockers" in answer ? [...answer.blockers] : [],
     ...(retryAfterMs === null ? {} : { retryAfterMs }),
+    ...contention(answer),
   };
 }
+
+/** Waiting helps, and who holds what is in the way is nobody's business. */
+const contention = (answer: Refused) =>
+  "contendedResources" in answer && answer.contendedResources
+    ? {
+        errorKind: "transient" as const,
+        errorCode: "resource_unavailable" as const,
+        contendedResources: [...answer.contendedResources],
+      }
+    : {};
 
 async function granted(
   deps: Deps,
@@ -200,7 +217,7 @@ async function itemPart(
   deps: Deps,
   { repository }: ClaimTarget,
   number: number,
-  { tags, url, previous, ownPull, anchored }: ClaimGrantedRow,
+  { tags, url, previous, ownPull, anchored, resources }: ClaimGrantedRow,
 ) {
   const type = tagValue(tags ?? [], "type:") ?? repository.settings.defaults.type;
   const baseBranch = tagValue(tags ?? [], "baseBranch:");
@@ -215,9 +232,16 @@ async function itemPart(
     resume: previous === null && !ownPull ? null : await resumePack(deps.db, repository, number),
     overlaps:
       anchored || repository.settings.requireAnchors ? await overlaps(deps.db, repository, number) : [],
+    resources: (resources ?? []).map(takenBody),
     url,
   };
 }
+
+export const takenBody = ({ key, mode, expiresAt }: TakenResource) => ({
+  key,
+  mode,
+  expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString(),
+});
 
 /** The items in flight whose blast radius meets that of this one, which is in flight itself (protocol 6, step 11). */
 async function overlaps(db: Db, repository: Repository, number: number): Promise<number[]> {

@@ -3,24 +3,18 @@
  * for once more, because a list that changes while it is read leaves rows out.
  */
 
-import { itemRef } from "../domain/record-key.ts";
 import type { Client } from "../github/connection.ts";
 import { isAbsent } from "../github/failure.ts";
 import { type IssueFate, readFate } from "../github/issue-fate.ts";
 import { readComment } from "../github/reads.ts";
 import type { Trx } from "../store/database.ts";
-import { lockIssue, markCommentDeleted, markGone } from "../store/mirror.ts";
+import { markCommentDeleted } from "../store/mirror.ts";
 import type { IssueAt } from "../store/native-links.ts";
-import { lockRecord } from "../store/records.ts";
 import { findRepositoryById, findRepositoryByName, type Repository } from "../store/repositories.ts";
 import { type Reading, takeIssue } from "./backfill-issue.ts";
 import type { Deps } from "./deps.ts";
+import { entomb } from "./entomb.ts";
 import { followMove } from "./follow-transfer.ts";
-import { knownItem } from "./issue-transitions.ts";
-import { cancelItem } from "./item-changes.ts";
-
-/** Nobody is named: GitHub tells no more of it. */
-const GHOST = "ghost";
 
 /** What GitHub does not show for so long after the issue was opened is not there any more (github-cases 71). */
 const KNOWN_EVERYWHERE_MS = 3_600_000;
@@ -35,21 +29,12 @@ export async function settleIssue(
 ): Promise<void> {
   const fate = await readFate(client, repository, number);
   if (fate.kind === "there") return takeIssue(deps, client, repository, fate.issue, reading);
-  await deps.db.transaction().execute(async (trx) => {
-    await lockRecord(trx, itemRef(repository.id, number));
-    const stored = await lockIssue(trx, repository.id, number);
-    if (stored === null || stored.gone) return;
-    if (
-      fate.kind === "absent" &&
-      fate.asOf.getTime() - stored.issue.createdAt.getTime() < KNOWN_EVERYWHERE_MS
-    )
-      return;
-    if (fate.kind === "moved") await follow(trx, { repositoryId: repository.id, number }, fate);
-    const item = await knownItem(trx, repository.id, number);
-    const isOver = item?.state === "complete" || item?.state === "cancelled";
-    if (item && !isOver) await cancelItem(trx, { repository, number }, GHOST, null);
-    await markGone(trx, repository.id, number, fate.kind === "moved" ? "transferred" : "deleted");
-  });
+  await deps.db.transaction().execute((trx) =>
+    entomb(trx, repository, number, fate.kind === "moved" ? "transferred" : "deleted", async ({ issue }) => {
+      if (fate.kind === "moved") await follow(trx, { repositoryId: repository.id, number }, fate);
+      return fate.kind !== "absent" || fate.asOf.getTime() - issue.createdAt.getTime() >= KNOWN_EVERYWHERE_MS;
+    }),
+  );
 }
 
 async function follow(trx: Trx, from: IssueAt, { to }: Extract<IssueFate, { kind: "moved" }>): Promise<void> {

@@ -14,6 +14,7 @@ import type { Repository } from "../store/repositories.ts";
 import { askHuman, labelActs } from "./ask-actor.ts";
 import { type ClosingMerge, closingMerge, type MergeMeaning, meaningOfMerge } from "./closing-merge.ts";
 import type { Deps } from "./deps.ts";
+import { inheritMemory } from "./inherit-memory.ts";
 import { carryOut, knownIssue, knownItem } from "./issue-transitions.ts";
 
 export interface HistoryQuestion {
@@ -100,8 +101,9 @@ export async function askHistory(
         };
         await carryOut(trx, { repository, number }, next, context);
         // What is only promised to GitHub is promised once.
-        if (next.every(({ kind }) => kind === "add_label" || kind === "agent_removed_label")) return;
+        if (next.every(({ kind }) => kind === "add_label" || kind === "agent_removed_label")) break;
       }
+      if (before === null) await inheritMemory(trx, { repository, number });
     },
   };
 }

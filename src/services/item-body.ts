@@ -7,7 +7,8 @@ import type { Defect } from "../domain/defects.ts";
 import { roleOf } from "../domain/item-state.ts";
 import { isHeld } from "../domain/lease.ts";
 import { isResumable, whyNotReady } from "../domain/ready-set.ts";
-import { itemOfTarget, itemRef, recordKey } from "../domain/record-key.ts";
+import { BACKLOG, itemId, itemOfTarget, itemRef, recordKey } from "../domain/record-key.ts";
+import type { ItemLease } from "../domain/resources.ts";
 import { isPhase, isPriority, tagValue } from "../domain/tags.ts";
 import { type Asker, roleFacts } from "../domain/why-not.ts";
 import type { Db } from "../store/database.ts";
@@ -74,7 +75,7 @@ export async function itemBody(
     stale: staleness(item.anchoring),
     staleLinks: await printAnchors(db, repository, item.anchoring.drifted),
     anchors: item.anchoring.state,
-    resourceLeases: [],
+    resourceLeases: item.resources.map((resource) => leaseBody(repository, item, resource)),
     defects: item.defects.map((defect) => defectBody(since(defect))),
     reasons: reasons.map((reason) => reasonBody(reason)),
     createdAt: facts.createdAt.toISOString(),
@@ -82,6 +83,17 @@ export async function itemBody(
   };
 }
 
+/** Who else holds it is told to nobody here: it may be out of the caller's reach. */
+const leaseBody = (repository: Repository, { facts }: ItemView, { key, mode, held, lease }: ItemLease) => ({
+  key,
+  mode,
+  held,
+  holderItem: held ? recordKey(repository, BACKLOG, itemId(facts.number)) : null,
+  expiresAt: lease?.expiresAt.toISOString() ?? null,
+});
+
 export function reasonBody(reason: ReturnType<typeof whyNotReady>[number]) {
-  return "on" in reason && reason.on ? { ...reason, on: [...reason.on] } : { ...reason, on: undefined };
+  if (reason.reason === "defect") return reason;
+  const { on, resources, ...rest } = reason;
+  return { ...rest, ...(on ? { on: [...on] } : {}), ...(resources ? { resources: [...resources] } : {}) };
 }

@@ -12,8 +12,6 @@ export interface ListedAct {
   readonly act: IssueEventRead;
   /** What was done to the same thing last: this very act, or a later one. */
   readonly last: IssueEventRead;
-  /** The issue was made a discussion, which closes it. */
-  readonly converted: boolean;
 }
 
 /** A delivery's time is the issue's, which may have been changed again before the delivery was written. */
@@ -50,6 +48,5 @@ export function listedAct(
       (notBefore === null || candidate.at >= notBefore),
   );
   const last = acts.at(-1);
-  const converted = events.some((candidate) => candidate.event === "converted_to_discussion");
-  return act && last ? { act, last, converted } : null;
+  return act && last ? { act, last } : null;
 }

@@ -11,6 +11,7 @@ import type { Trx } from "../store/database.ts";
 import { findItemView } from "../store/item-facts.ts";
 import type { ItemView } from "../store/item-view.ts";
 import { promise, settlePromise } from "../store/outbox.ts";
+import { takeResourcesBelow } from "../store/resources.ts";
 import { setHold, setStartedUnder } from "../store/transitions.ts";
 import type { Caller } from "./caller.ts";
 import { changingRole, currentRole } from "./changing-role.ts";
@@ -35,7 +36,21 @@ interface Scene {
   readonly item: ItemView;
   readonly now: Date;
   readonly actor: string;
+  /** The API token. */
+  readonly caller: string;
   readonly summary: string | null;
+}
+
+/** What the item needs is held by others. Nothing was changed. */
+export class ResourceUnavailable extends Error {
+  readonly contendedResources: readonly string[];
+  readonly retryAfterMs: number;
+
+  constructor(contendedResources: readonly string[], retryAfterMs: number) {
+    super(`other items hold ${contendedResources.join(", ")}`);
+    this.contendedResources = contendedResources;
+    this.retryAfterMs = retryAfterMs;
+  }
 }
 
 /** A move under the fence, on an item that is there. */
@@ -48,7 +63,16 @@ const move =
       const found = await findItemView(trx, repository.id, number, repository.settings);
       if (!found?.item.facts.enrolled) throw noItem(repository, number);
       const actor = holder?.owner ?? caller.actor;
-      return work({ trx, at, holder, item: found.item, now: found.now, actor, summary });
+      return work({
+        trx,
+        at,
+        holder,
+        item: found.item,
+        now: found.now,
+        actor,
+        caller: caller.actor,
+        summary,
+      });
     });
   };
 
@@ -68,8 +92,9 @@ export const hold: Move = move(async (scene) => {
     at,
     { trigger: "hold", actor, summary, fence: holder?.fence ?? null },
     async () => {
-      await endLiveClaim(trx, at, "released");
+      // First, so that its resources are seen to end for that.
       await setHold(trx, at.repository.id, at.number, { by: actor, note: summary });
+      await endLiveClaim(trx, at, "released");
     },
   );
 });
@@ -133,7 +158,11 @@ export const startBelow: Move = move(async (scene) => {
   const asker = { now, region: null };
   const against = reasonsAgainst(item.facts, asker).filter(({ reason }) => reason !== "ancestor_claimed");
   const [first] = against;
-  if (first) throw conflict(`#${number} cannot be started: ${first.detail ?? first.reason}`);
+  if (first && first.reason !== "resource_unavailable")
+    throw conflict(`#${number} cannot be started: ${first.detail ?? first.reason}`);
+  const taken = await takeResourcesBelow(trx, at.repository.id, number, holder.fence, scene.caller);
+  if (taken === null) throw conflict("the claim of this token has ended: claim the epic again");
+  if ("contended" in taken) throw new ResourceUnavailable(taken.contended, taken.retryAfterMs);
   const trigger = { trigger: "start", actor, summary, fence: holder.fence };
   return changingRole(trx, at, trigger, () => setStartedUnder(trx, at.repository.id, number, holder.fence));
 });

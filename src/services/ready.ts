@@ -51,6 +51,9 @@ export async function ready(deps: Deps, repository: Repository, query: ReadyQuer
   const taken = [...flying, ...isHeldBack, ...meeting.map(({ number }) => number)];
   const counts = await countStandings(db, where, MOST_COUNTED + taken.length);
   const count = countsOf(counts, inFlight, held, meeting.length);
+  const wantsResource = held.some(
+    ({ reason, standing }) => reason === "resource_unavailable" && standing === "offered",
+  );
 
   const [readyHead, waitingHead, foreignHead, awaiting] = await Promise.all([
     headOf(db, where, "offered", taken, limit),
@@ -71,7 +74,7 @@ export async function ready(deps: Deps, repository: Repository, query: ReadyQuer
     .map((item) => ({ number: item.facts.number, reasons: reasonsOf(item).map(reasonBody) }))
     .filter(({ reasons }) => reasons.length > 0);
   return {
-    verdict: await verdictOf(deps, repository, count, where.region),
+    verdict: await verdictOf(deps, repository, { ...count, wantsResource }, where.region),
     pending: Math.min(count.pending, MOST_COUNTED),
     ready: await Promise.all(shown.map((item) => itemBody(db, repository, item, asker))),
     overlapping: meeting.slice(0, limit),
@@ -151,11 +154,11 @@ async function meetings(
 async function verdictOf(
   deps: Deps,
   repository: Repository,
-  count: Count,
+  count: Count & { readonly wantsResource: boolean },
   region: string | null,
 ): Promise<Verdict> {
   if (count.ready > 0) return "ready";
-  if (count.overlapping > 0) return "overlapping";
+  if (count.overlapping > 0 || count.wantsResource) return "overlapping";
   if (count.pending === 0) return "idle";
   const page = await openItems(deps.db, repository.id, repository.settings);
   const facts = page.items.map((item) => item.facts);

@@ -46,6 +46,9 @@ export async function findCandidates(
     sql`not i.number = any (${[...tried]}::int[])`,
     sql`not exists (select 1 from claim c where c.repository_id = i.repository_id and c.topic = 'backlog'
         and c.id = 'issue-' || i.number and c.live and c.lease_expires_at > db_now())`,
+    sql`(i.resource_keys is null or not exists (select 1 from resource_lease l
+        where l.account = account_of(${repositoryId}) and l.key = any (i.resource_keys) and l.ended is null
+          and l.expires_at > db_now() and not (l.repository_id = i.repository_id and l.number = i.number)))`,
   ];
   if (selector.epic !== null) wanted.push(sql`i.ancestors @> array[${selector.epic}]::int[]`);
   if (selector.priority !== null) wanted.push(sql`i.priority = ${selector.priority}`);

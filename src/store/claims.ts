@@ -165,13 +165,15 @@ export interface GrantRow {
   /** Null: the claim is held. A lease that ran out with nobody after it has lapsed. */
   readonly ended: ClaimEnd | null;
   readonly endedAt: Date | null;
+  /** Advisory resources that were used under it. */
+  readonly consumed: readonly string[];
 }
 
 /** The record's grants below a fence, newest first. */
 export async function listGrants(db: Db, ref: RecordRef, below: number, limit: number): Promise<GrantRow[]> {
   const { rows } = await sql<GrantRow>`
     select g.fence, g.owner, g.region, g.scope, g.granted_at as "grantedAt", g.new_attempt as "newAttempt",
-      g.previous_fence as "previousFence",
+      g.previous_fence as "previousFence", g.consumed,
       coalesce(g.ended, case when c.fence = g.fence and c.live and c.lease_expires_at <= db_now() then 'lapsed' end) as ended,
       coalesce(g.ended_at, case when c.fence = g.fence and c.live and c.lease_expires_at <= db_now()
         then c.lease_expires_at end) as "endedAt"

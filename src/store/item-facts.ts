@@ -215,6 +215,17 @@ async function read(
           and a.id = any (select 'issue-' || x from unnest(i.ancestors) x)) as started_above,
       case when i.review is not null
         then jsonb_build_object('review', i.review, 'pull', i.review_pull, 'waits', i.review_waits) end as review,
+      (select coalesce(jsonb_agg(jsonb_build_object('key', l.key, 'repositoryId', l.repository_id, 'number', l.number,
+           'expiresAt', l.expires_at) order by l.key), '[]')
+         from (
+           select o.key, o.repository_id, o.number, o.expires_at from resource_lease o
+           where o.repository_id = i.repository_id and o.number = i.number and o.ended is null and o.expires_at > db_now()
+           union
+           select o.key, o.repository_id, o.number, o.expires_at
+           from repository f, resource_needs(i.tags, f.settings) n
+           join resource_lease o on o.account = account_of(i.repository_id) and o.key = n.key
+           where i.resource_keys is not null and f.id = i.repository_id and o.ended is null and o.expires_at > db_now()
+         ) l) as leases,
       c.fence, c.live, c.owner, c.actor, c.region, c.lease_expires_at, c.reclaims, db_now() as now
     from item i
     join record r on r.repository_id = i.repository_id and r.topic = 'backlog' and r.id = 'issue-' || i.number

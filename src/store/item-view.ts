@@ -9,6 +9,13 @@ import { type Cycle, type Defect, type DefectCode, defectsOf } from "../domain/d
 import type { GroupingShape } from "../domain/grouping-defects.ts";
 import type { ItemState } from "../domain/item-state.ts";
 import { itemOfTarget } from "../domain/record-key.ts";
+import {
+  type ItemLease,
+  itemLeases,
+  type OpenLease,
+  resourceNeeds,
+  takenByOthers,
+} from "../domain/resources.ts";
 import type { ItemReview } from "../domain/review.ts";
 import type { RepositorySettings } from "../domain/settings.ts";
 import { tagValue } from "../domain/tags.ts";
@@ -29,10 +36,15 @@ export interface ItemView {
   readonly links: readonly { relation: string; repositoryId: number; target: string }[];
   readonly updatedAt: Date;
   readonly parkReason: string | null;
+  /** The resources that it needs, and who holds them. */
+  readonly resources: readonly ItemLease[];
 }
 
 /** What a repository's settings say about its items. */
-export type Limits = Pick<RepositorySettings, "poisonThreshold" | "quarantineSeconds" | "requireAnchors">;
+export type Limits = Pick<
+  RepositorySettings,
+  "poisonThreshold" | "quarantineSeconds" | "requireAnchors" | "resources" | "traits"
+>;
 
 export interface ItemViewRow {
   number: number;
@@ -72,6 +84,8 @@ export interface ItemViewRow {
   hold: { by: string; at: string; note: string | null } | null;
   started_above: boolean;
   review: ItemReview | null;
+  /** Open leases of what it needs, and those that it holds. */
+  leases: { key: string; repositoryId: number; number: number; expiresAt: string }[];
   fence: number | null;
   live: boolean | null;
   owner: string | null;
@@ -110,6 +124,9 @@ export const SETTLE_SECONDS = 300;
 export function toView(row: ItemViewRow, repositoryId: number, settings: Limits): ItemView {
   const attemptFacts: AttemptFacts = { grants: row.grants, markers: row.markers, unposted: row.unposted };
   const attempts = countAttempts(attemptFacts);
+  const needs = resourceNeeds(row.tags, settings);
+  const holder = { repositoryId, number: row.number };
+  const leases = row.leases.map(toLease);
   const facts: ItemFacts = {
     number: row.number,
     enrolled: row.enrolled,
@@ -134,6 +151,7 @@ export function toView(row: ItemViewRow, repositoryId: number, settings: Limits)
     review: row.review,
     activeAt: row.active_at,
     quarantineSeconds: settings.quarantineSeconds,
+    takenResources: takenByOthers(needs, leases, holder),
   };
   const anchors = row.anchors.map((anchor) => ({
     ...anchor,
@@ -171,8 +189,15 @@ export function toView(row: ItemViewRow, repositoryId: number, settings: Limits)
     links: row.links,
     updatedAt: row.updated_at,
     parkReason: row.park_reason,
+    resources: itemLeases(needs, leases, holder),
   };
 }
+
+const toLease = ({ key, repositoryId, number, expiresAt }: ItemViewRow["leases"][number]): OpenLease => ({
+  key,
+  holder: { repositoryId, number },
+  expiresAt: new Date(expiresAt),
+});
 
 /** Of the files of its own repository. */
 function radiusOf(

@@ -1,4 +1,5 @@
-/** Renewing and releasing a claim, one call each (`renew_claim`, `release_claim` in migrations/0004). */
+/** Renewing and releasing a claim, one call each (`renew_claim` in migrations/0016, `release_claim` in
+ * migrations/0008). */
 
 import type { ReleaseVerdict, RenewVerdict } from "../domain/lease.ts";
 import type { RecordRef } from "../domain/record-key.ts";

@@ -240,6 +240,13 @@ export async function renameLabelOnIssues(
     where repository_id = ${repositoryId} and ${from} = any (labels)`.execute(trx);
 }
 
+/** A label whose definition was deleted is on no issue any more. */
+export async function removeLabelFromIssues(trx: Trx, repositoryId: number, name: string): Promise<void> {
+  await sql`
+    update issue set labels = array_remove(labels, ${name})
+    where repository_id = ${repositoryId} and ${name} = any (labels)`.execute(trx);
+}
+
 /** GitHub answered that the label is on the issue; its event comes later. */
 export async function noteLabel(db: Db, repositoryId: number, number: number, label: string): Promise<void> {
   await sql`

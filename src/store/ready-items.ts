@@ -79,6 +79,11 @@ export interface Placed {
   readonly standing: Standing;
 }
 
+/** Why, by the reason that a refusal would name: `resource_unavailable` only if no other stands against it. */
+export interface HeldBack extends Placed {
+  readonly reason: string;
+}
+
 export interface Flight extends Placed {
   readonly leaseExpiresAt: Date;
   readonly isHeld: boolean;
@@ -100,11 +105,12 @@ export async function flights(db: Db, where: Where, quarantineSeconds: number): 
 
 /**
  * Offered items against which others speak, that are not in flight themselves: below a claimed or a queued epic, beside
- * an integration that is worked on, an integration that is not due, or claimed so often that it may be poisoned.
+ * an integration that is worked on, an integration that is not due, claimed so often that it may be poisoned, or in need
+ * of a resource that another item holds.
  */
-export async function heldBack(db: Db, where: Where, least: number): Promise<Placed[]> {
+export async function heldBack(db: Db, where: Where, least: number): Promise<HeldBack[]> {
   const { repositoryId } = where;
-  const { rows } = await sql<Placed>`
+  const { rows } = await sql<HeldBack>`
     with epics as (
       select item_number(c.topic, c.id) as number from claim c
       where c.repository_id = ${repositoryId} and c.topic = 'backlog' and c.live and c.scope = 'subtree'
@@ -125,10 +131,16 @@ export async function heldBack(db: Db, where: Where, least: number): Promise<Pla
       select item_number(c.topic, c.id) from claim c
       where c.repository_id = ${repositoryId} and c.topic = 'backlog' and (${least <= 1} or c.grants > 1)
       union
-      select d.number from defect d where d.repository_id = ${repositoryId} and d.code = 'marker_without_grant')
-    select i.number, ${standingOf(where)} as standing from suspects s join item i on i.repository_id = ${repositoryId} and i.number = s.number
-    where i.offered and (judge_item(${repositoryId}, i.number, '', '', i.home_region, i.home_region, 'item', false, false,
-      db_now())).reason is not null
+      select d.number from defect d where d.repository_id = ${repositoryId} and d.code = 'marker_without_grant'
+      union
+      select i.number from item i
+      where i.repository_id = ${repositoryId} and i.resource_keys && array(select l.key from resource_lease l
+        where l.account = account_of(${repositoryId}) and l.ended is null and l.expires_at > db_now()))
+    select i.number, ${standingOf(where)} as standing, v.reason from suspects s
+    join item i on i.repository_id = ${repositoryId} and i.number = s.number
+    cross join lateral judge_item(${repositoryId}, i.number, '', '', i.home_region, i.home_region, 'item', false, false,
+      db_now()) v
+    where i.offered and v.reason is not null
     order by i.urgency, i.created_at, i.number`.execute(db);
   return rows;
 }

@@ -9,6 +9,7 @@ import type { HandoverTables } from "./handover-schema.ts";
 import type { LinkTables } from "./link-schema.ts";
 
 import type { MirrorTables } from "./mirror-schema.ts";
+import type { ResourceTables } from "./resource-schema.ts";
 import type { SyncTables } from "./sync-schema.ts";
 import type { TokenTables } from "./token-schema.ts";
 
@@ -126,6 +127,7 @@ export interface ItemTable {
   started_under: Defaulted<number | null>;
   grouping: Generated<boolean>;
   flawed: Generated<boolean>;
+  resource_keys: Generated<string[] | null>;
   offered: ColumnType<boolean, never, never>;
   urgency: ColumnType<number, never, never>;
   review: Defaulted<"in_review" | "resumable" | "again" | null>;
@@ -180,6 +182,7 @@ export interface ClaimTable {
   released_at: Timestamp | null;
   reclaims: Defaulted<number>;
   grants: Defaulted<number>;
+  resourced: Defaulted<boolean>;
 }
 
 export type ClaimEnd = "released" | "completed" | "parked" | "lapsed" | "superseded" | "undelivered";
@@ -198,6 +201,8 @@ export interface ClaimGrantTable {
   previous_fence: number | null;
   ended: ClaimEnd | null;
   ended_at: Timestamp | null;
+  resourced: Defaulted<boolean>;
+  consumed: Defaulted<string[]>;
 }
 
 export interface ClaimMarkerTable {
@@ -269,9 +274,10 @@ export interface Tables
     LinkTables,
     AnchorTables,
     AuthoringTables,
+    SyncTables,
     TokenTables,
     EventTables,
-    SyncTables {
+    ResourceTables {
   replica: ReplicaTable;
   claim_waiter: ClaimWaiterTable;
   installation: InstallationTable;

@@ -1,6 +1,7 @@
-/** The one call that decides and grants a claim (`take_claim` in migrations/0004): round trips decide its speed. */
+/** The one call that decides and grants a claim (`take_claim` in migrations/0016): round trips decide its speed. */
 
 import type { RecordRef } from "../domain/record-key.ts";
+import type { ResourceMode } from "../domain/settings.ts";
 import { callFunction } from "./call.ts";
 import type { Db } from "./database.ts";
 import { repositoryMoved } from "./records.ts";
@@ -30,6 +31,13 @@ export interface PreviousClaim {
   readonly lapsed: boolean;
 }
 
+/** What a grant took of the resources that the item needs; of an advisory one its use is only recorded. */
+export interface TakenResource {
+  readonly key: string;
+  readonly mode: ResourceMode;
+  readonly expiresAt: string | null;
+}
+
 export interface ClaimGrantedRow {
   readonly granted: true;
   readonly fence: number;
@@ -44,6 +52,8 @@ export interface ClaimGrantedRow {
   readonly tags: readonly string[] | null;
   readonly title: string | null;
   readonly url: string | null;
+  /** Null: it needs none. */
+  readonly resources: readonly TakenResource[] | null;
   /** Whether it is anchored to anything. */
   readonly anchored: boolean;
 }
@@ -53,6 +63,8 @@ export interface ClaimRefusedRow {
   readonly reason: string;
   readonly retryAfterMs: number | null;
   readonly blockers: readonly number[];
+  /** The resources that other items hold, where that is the reason. */
+  readonly contendedResources: readonly string[] | null;
   /** The caller's place in the line, if it was put there. */
   readonly ticket?: number | null;
 }

@@ -5,10 +5,10 @@ import { filesBelow } from "./source-files.ts";
 
 /** Tables whose primary key does not begin with `repository_id`, and why. */
 const NOT_BY_REPOSITORY: Readonly<Record<string, string>> = {
+  delivery_audit: "one row: the App has one hook, over all repositories",
   api_token: "a caller's, over all repositories",
   event_log: "one row for the database: the log is one, over all repositories",
   event_new: "waits for milliseconds for its place in the one log, in the order over all repositories",
-  delivery_audit: "one row: the App has one hook, over all repositories",
   fence_home: "one row for the database: the token sequence is one, over all repositories",
   installation: "one for a GitHub account, over all its repositories",
   kept_answer: "an idempotency key is its caller's, over all repositories",

@@ -126,6 +126,8 @@ class Fate {
     this.#deleted = null;
     if (isDefinition) {
       if (label === GATE) this.#lastGate = { by: "other" };
+      // Taken off before anybody looked, it is as if it never was on: the list shows no difference.
+      if (label === STALE) this.#isVague = true;
       return;
     }
     if (label === GATE) {

@@ -50,6 +50,7 @@ export const item = (facts: Partial<ItemFacts> = {}): ItemFacts => ({
   startedAbove: false,
   radius: [],
   review: null,
+  takenResources: [],
   ...facts,
 });
 
@@ -146,6 +147,7 @@ export const anItem: fc.Arbitrary<ItemFacts> = fc.record({
   quarantineSeconds: fc.constant(900),
   hold: fc.constantFrom(null, null, null, null, { by: "orchestrator", at: at(-60), note: null }),
   startedAbove: fc.boolean(),
+  takenResources: fc.constantFrom<readonly string[]>([], [], [], [], ["staging"]),
   radius: fc.array(fc.constantFrom("src", "src/a.ts", "src/b.ts", "docs/*.md"), { maxLength: 2 }),
   review: fc.constantFrom(
     null,

@@ -24,6 +24,7 @@ import { linkRoutes } from "./link-routes.ts";
 import { memoryListRoutes } from "./memory-list-routes.ts";
 import { memoryRoutes } from "./memory-routes.ts";
 import { repoRoutes } from "./repo-routes.ts";
+import { resourceRoutes } from "./resource-routes.ts";
 import { setupRoutes } from "./setup-routes.ts";
 import type { SetupSessions } from "./setup-session.ts";
 import { tokenRoutes } from "./token-routes.ts";
@@ -101,6 +102,7 @@ export async function createServer(deps: Deps, options: ServerOptions): Promise<
     memoryRoutes(routes, deps);
     eventRoutes(routes, deps);
     memoryListRoutes(routes, deps);
+    resourceRoutes(routes, deps);
   });
   app.get("/openapi.json", { schema: { hide: true } }, async () => app.swagger());
   app.get("/", { schema: { hide: true } }, async (_request, reply) => reply.redirect("/docs"));
