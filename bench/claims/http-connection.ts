@@ -11,6 +11,12 @@ export interface HttpAnswer {
   readonly body: any;
 }
 
+/** An answer whose body is yet to be read. */
+export interface TextAnswer {
+  readonly status: number;
+  readonly text: string;
+}
+
 const HEADER_END = Buffer.from("\r\n\r\n");
 
 export class HttpConnection {
@@ -18,7 +24,7 @@ export class HttpConnection {
   readonly #host: string;
   readonly #token: string;
   #received: Buffer = Buffer.alloc(0);
-  #waiting: { resolve(answer: HttpAnswer): void; reject(error: Error): void } | null = null;
+  #waiting: { resolve(answer: TextAnswer): void; reject(error: Error): void } | null = null;
 
   private constructor(socket: Socket, host: string, token: string) {
     this.#socket = socket;
@@ -41,12 +47,22 @@ export class HttpConnection {
   }
 
   /** Sends a request and answers what comes back; only one at a time. */
-  send(method: string, path: string, body: object, headers = ""): Promise<HttpAnswer> {
-    const text = JSON.stringify(body);
+  async send(method: string, path: string, body: object, headers = ""): Promise<HttpAnswer> {
+    const authorization = `authorization: Bearer ${this.#token}\r\n`;
+    const bytes = Buffer.from(JSON.stringify(body));
+    const { status, text } = await this.sendBytes(method, path, bytes, authorization + headers);
+    return { status, body: JSON.parse(text) };
+  }
+
+  /** Sends bytes as they are, and answers what comes back as text; only one at a time. */
+  sendBytes(method: string, path: string, body: Buffer, headers: string): Promise<TextAnswer> {
+    this.#socket.cork();
     this.#socket.write(
-      `${method} ${path} HTTP/1.1\r\nhost: ${this.#host}\r\nauthorization: Bearer ${this.#token}\r\n` +
-        `content-type: application/json\r\n${headers}content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+      `${method} ${path} HTTP/1.1\r\nhost: ${this.#host}\r\ncontent-type: application/json\r\n${headers}` +
+        `content-length: ${body.length}\r\n\r\n`,
     );
+    this.#socket.write(body);
+    this.#socket.uncork();
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject };
     });
@@ -71,6 +87,6 @@ export class HttpConnection {
     if (this.#received.length < end) return;
     const text = this.#received.toString("utf8", headerEnd + HEADER_END.length, end);
     this.#received = this.#received.subarray(end);
-    this.#waiting?.resolve({ status: Number(header.slice(9, 12)), body: JSON.parse(text) });
+    this.#waiting?.resolve({ status: Number(header.slice(9, 12)), text });
   }
 }
