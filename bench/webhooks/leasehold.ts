@@ -1,15 +1,21 @@
-/** The whole program with a GitHub App, whose GitHub is never asked: what the deliveries say calls for no question. */
+/** The whole program with a GitHub App, on the database of a bench. */
 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type App, startApp } from "../../src/app.ts";
 import { createLog } from "../../src/log.ts";
-import { SECRET } from "./payload.ts";
+
+export interface GitHubOfBench {
+  readonly appId: number;
+  readonly privateKey: string;
+  readonly secret: string;
+  readonly githubApiUrl: string;
+}
 
 const NEVER_SECONDS = 30 * 86_400;
 
-export function startLeasehold(databaseUrl: string, privateKey: string): Promise<App> {
-  const adminToken = "the-bench-measures-webhooks-with-this";
+export function startLeasehold(databaseUrl: string, github: GitHubOfBench): Promise<App> {
+  const adminToken = "the-bench-measures-with-this-token";
   return startApp({
     config: {
       host: "127.0.0.1",
@@ -17,8 +23,8 @@ export function startLeasehold(databaseUrl: string, privateKey: string): Promise
       databaseUrl,
       dataDir: tmpdir(),
       envFile: join(tmpdir(), "leasehold-bench.env"),
-      app: { appId: 1, privateKey, webhookSecrets: [SECRET] },
-      githubApiUrl: "http://127.0.0.1:9",
+      app: { appId: github.appId, privateKey: github.privateKey, webhookSecrets: [github.secret] },
+      githubApiUrl: github.githubApiUrl,
       adminToken,
       region: "local",
       defaultLeaseSeconds: 30,

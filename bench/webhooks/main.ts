@@ -14,7 +14,7 @@ import { setStage } from "../claims/stage.ts";
 import { startBareProbot } from "./bare-probot.ts";
 import { watchDone } from "./done.ts";
 import { startLeasehold } from "./leasehold.ts";
-import type { Backlog } from "./payload.ts";
+import { type Backlog, SECRET } from "./payload.ts";
 import type { Sending, Sent } from "./sender.ts";
 import { type Applied, applied, emptyInbox, fill } from "./stage.ts";
 
@@ -65,7 +65,13 @@ async function measure(repositories: number, privateKey: string): Promise<Figure
     const url = await stage.empty(`webhooks_${repositories}`);
     await fill(url, backlog);
     const probot = await startBareProbot(privateKey);
-    const app = await startLeasehold(url, privateKey);
+    const app = await startLeasehold(url, {
+      appId: 1,
+      privateKey,
+      secret: SECRET,
+      // Never asked: what the deliveries say calls for no question.
+      githubApiUrl: "http://127.0.0.1:9",
+    });
     const done = await watchDone(url);
     try {
       const common = { backlog, connections: CONNECTIONS, path: "/api/github/webhooks" };

@@ -69,7 +69,11 @@ class Game {
       made.as("alice").createBranch("dev");
       return made;
     };
-    this.#scene = { random: this.#random, repos: [repo("one"), repo("two")], history: new TrueHistory() };
+    this.#scene = {
+      random: this.#random,
+      repos: [repo("one"), repo("two")],
+      history: new TrueHistory(() => stage.clock.now()),
+    };
   }
 
   get told(): string[] {
