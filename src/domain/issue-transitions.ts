@@ -223,7 +223,10 @@ function ending(item: KnownItem, { event, issue, actor, closedByWrongMerge }: Is
   const late = item.stateEventAt !== null && event.at < item.stateEventAt;
   if (event.action === "reopened" && issue.open && !late) {
     const ended = item.state === "complete" || item.state === "cancelled";
-    return ended ? [{ kind: "reopen", by: actor.login }] : [];
+    if (ended) return [{ kind: "reopen", by: actor.login }];
+    // What ended it before that, and is heard of later, comes too late.
+    const isNews = item.stateEventAt === null || event.at > item.stateEventAt;
+    return item.state === null && isNews ? [{ kind: "still_open", at: event.at }] : [];
   }
   if (isGone(event)) {
     return item.state === "complete" || item.state === "cancelled"

@@ -389,7 +389,12 @@ describe("reopening and disappearing (sections 1 and 8)", () => {
   it.each<Row>([
     ["row 33: a complete item", { event: REOPENED, item: item({ state: "complete" }) }, [reopen]],
     ["a cancelled item", { event: REOPENED, item: item({ state: "cancelled" }) }, [reopen]],
-    ["a live item", { event: REOPENED }, []],
+    [
+      "row 33: a live item: what ended it before, and is heard of later, comes too late",
+      { event: REOPENED },
+      [{ kind: "still_open", at: REOPENED.at }],
+    ],
+    ["a live item, again", { event: REOPENED, item: item({ stateEventAt: REOPENED.at }) }, []],
     [
       "it was closed again since",
       { event: REOPENED, item: item({ state: "complete" }), issue: closed("completed") },
