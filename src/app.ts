@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import type { Logger } from "pino";
 import type { Config } from "./config.ts";
+import { GITHUB_PACE, writePace } from "./domain/write-pace.ts";
 import { createServer, type Server } from "./edges/http/server.ts";
 import { SetupSessions } from "./edges/http/setup-session.ts";
 import { startJobs } from "./edges/jobs/runner.ts";
@@ -12,9 +13,12 @@ import { GitHubConnection } from "./github/connection.ts";
 import { ClaimLine } from "./services/claim-line.ts";
 import type { Deps } from "./services/deps.ts";
 import { EventFeed } from "./services/event-feed.ts";
+import { KeyWatch } from "./services/key-watch.ts";
 import { KnownCallers } from "./services/known-callers.ts";
 import { KnownNames } from "./services/known-names.ts";
+import { Metrics } from "./services/metrics.ts";
 import { Setup } from "./services/setup.ts";
+import { supervisor } from "./services/supervise-requests.ts";
 import { TokenWatch } from "./services/token-watch.ts";
 import { openDatabase } from "./store/database.ts";
 import { Listener } from "./store/listener.ts";
@@ -63,7 +67,8 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
     const applied = await migrate(database);
     if (applied.length > 0) log.info({ applied }, "migrations were applied");
     const replica = randomUUID();
-    const line = new ClaimLine(database.db, replica, log);
+    const metrics = new Metrics();
+    const line = new ClaimLine(database.db, replica, log, metrics);
     const names = new KnownNames();
     const callers = new KnownCallers();
     const watch = new TokenWatch(database.db, log);
@@ -76,8 +81,13 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
       callers,
       watch,
       events,
+      metrics,
       db: database.db,
-      github: new GitHubConnection({ baseUrl: config.githubApiUrl, log }),
+      github: new GitHubConnection({
+        baseUrl: config.githubApiUrl,
+        log,
+        onRequest: (request) => metrics.github(request),
+      }),
       log,
       region: config.region,
       lease: { defaultSeconds: config.defaultLeaseSeconds, maxSeconds: config.maxLeaseSeconds },
@@ -85,7 +95,11 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
       version,
       wake: createWake(database.db, log, ended.signal),
     };
+    const keyWatch = new KeyWatch(deps, config.readPrivateKeys ?? (() => []));
     deps.github.onConnect((probot) => registerHandlers(probot, deps));
+    deps.github.superviseWith(
+      supervisor(deps, config.writePace ?? writePace(GITHUB_PACE), (message) => keyWatch.refused(message)),
+    );
     if (config.app) deps.github.connect(config.app);
 
     const setup = new Setup({ github: deps.github, log, envFile: config.envFile });
@@ -136,6 +150,7 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
       reconcileSeconds: config.reconcileSeconds,
       tickMs: TICK_MS,
       receive: receiveThroughProbot(deps),
+      keyWatch,
     });
     return {
       deps,

@@ -3,6 +3,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { REGION_PATTERN } from "./domain/region.ts";
+import { GITHUB_PACE, type WritePace, writePace } from "./domain/write-pace.ts";
+import { keyReader, keysIn } from "./private-keys.ts";
 
 export interface AppConfig {
   readonly appId: number;
@@ -19,7 +21,11 @@ export interface Config {
   /** Where `/setup` writes the App's credentials. */
   readonly envFile: string;
   readonly app: AppConfig | null;
+  /** Reads the App's private keys as they are kept now, the wanted one first. Left out: they are kept nowhere else. */
+  readonly readPrivateKeys?: () => readonly string[];
   readonly githubApiUrl: string;
+  /** How fast GitHub may be written to. Left out: as fast as GitHub allows. */
+  readonly writePace?: WritePace;
   readonly adminToken: string | null;
   readonly region: string;
   readonly defaultLeaseSeconds: number;
@@ -124,7 +130,17 @@ export function parseConfig(
     dataDir: text("DATA_DIR") ?? ".data",
     envFile: around.envFile,
     app: parseApp(text, around.readFile, problems),
-    githubApiUrl: url("GITHUB_API_URL", ["https:", "http:"]) ?? "https://api.github.com",
+    readPrivateKeys: keyReader({
+      inline: text("PRIVATE_KEY"),
+      path: text("PRIVATE_KEY_PATH"),
+      ...around,
+    }),
+    githubApiUrl: parseApiUrl(text, url("GITHUB_API_URL", ["https:", "http:"]), problems),
+    writePace: writePace({
+      spacingMs: whole("LEASEHOLD_WRITE_SPACING_MS", GITHUB_PACE.spacingMs, 0, 60_000),
+      perMinute: whole("LEASEHOLD_WRITES_PER_MINUTE", GITHUB_PACE.perMinute, 0, 100_000),
+      perHour: whole("LEASEHOLD_WRITES_PER_HOUR", GITHUB_PACE.perHour, 0, 1_000_000),
+    }),
     adminToken,
     region,
     defaultLeaseSeconds,
@@ -151,6 +167,25 @@ export function parseCliConfig(env: Env, read: (path: string) => string): CliCon
   } catch {
     throw new ConfigError([`LEASEHOLD_TOKEN is not set, and there is no admin token in ${path}`]);
   }
+}
+
+/** GitHub Enterprise Server by its host, as Probot names it, or any server by its REST base. */
+function parseApiUrl(
+  text: (name: string) => string | null,
+  given: string | null,
+  problems: string[],
+): string {
+  const host = text("GHE_HOST");
+  const protocol = text("GHE_PROTOCOL") ?? "https";
+  if (!["https", "http"].includes(protocol)) problems.push(`GHE_PROTOCOL is "${protocol}": https or http`);
+  if (host === null) return given ?? "https://api.github.com";
+  const url = `${protocol}://${host}/api/v3`;
+  const isHost = URL.canParse(url) && new URL(url).host === host.toLowerCase();
+  if (!isHost) problems.push(`GHE_HOST is "${host}": a host name is needed, such as github.example.com`);
+  if (given !== null && given !== url) {
+    problems.push(`GHE_HOST means ${url}, but GITHUB_API_URL is ${given}: set one of them`);
+  }
+  return url;
 }
 
 /** The App's variables belong together: some without the others is a mistake, not a choice. */
@@ -196,11 +231,8 @@ function privateKeyOf(
     );
     return null;
   }
-  // One line in a .env file: with \n written out, or the whole file in base64.
-  const unfolded = key.includes("-----BEGIN")
-    ? key.replaceAll("\\n", "\n")
-    : Buffer.from(key, "base64").toString();
-  if (unfolded.includes("-----BEGIN") && unfolded.includes("PRIVATE KEY-----")) return unfolded;
+  const [wanted] = keysIn(key);
+  if (wanted !== undefined) return wanted;
   problems.push("PRIVATE_KEY holds no PEM key (-----BEGIN … PRIVATE KEY-----)");
   return null;
 }

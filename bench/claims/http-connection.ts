@@ -47,21 +47,19 @@ export class HttpConnection {
   }
 
   /** Sends a request and answers what comes back; only one at a time. */
-  async send(method: string, path: string, body: object, headers = ""): Promise<HttpAnswer> {
+  async send(method: string, path: string, body: object | null, headers = ""): Promise<HttpAnswer> {
     const authorization = `authorization: Bearer ${this.#token}\r\n`;
-    const bytes = Buffer.from(JSON.stringify(body));
+    const bytes = body === null ? null : Buffer.from(JSON.stringify(body));
     const { status, text } = await this.sendBytes(method, path, bytes, authorization + headers);
     return { status, body: JSON.parse(text) };
   }
 
   /** Sends bytes as they are, and answers what comes back as text; only one at a time. */
-  sendBytes(method: string, path: string, body: Buffer, headers: string): Promise<TextAnswer> {
+  sendBytes(method: string, path: string, body: Buffer | null, headers: string): Promise<TextAnswer> {
+    const about = body === null ? "" : `content-type: application/json\r\ncontent-length: ${body.length}\r\n`;
     this.#socket.cork();
-    this.#socket.write(
-      `${method} ${path} HTTP/1.1\r\nhost: ${this.#host}\r\ncontent-type: application/json\r\n${headers}` +
-        `content-length: ${body.length}\r\n\r\n`,
-    );
-    this.#socket.write(body);
+    this.#socket.write(`${method} ${path} HTTP/1.1\r\nhost: ${this.#host}\r\n${headers}${about}\r\n`);
+    if (body !== null) this.#socket.write(body);
     this.#socket.uncork();
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject };

@@ -153,7 +153,8 @@ export function asTable({ figures, verdicts, hotItem, ...about }: Report): strin
   ].join("\n");
 }
 
-function columns(rows: readonly (readonly string[])[]): string {
+/** Rows of text, in columns. */
+export function columns(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows
     .map((row) =>

@@ -15,6 +15,8 @@ export interface Stage {
   readonly version: string;
   /** A migrated database with so many items, all of them free. */
   backlog(name: string, items: number): Promise<string>;
+  /** A migrated database without anything in it. */
+  migrated(name: string): Promise<string>;
   /** An empty database. */
   empty(name: string): Promise<string>;
   end(): Promise<void>;
@@ -35,17 +37,22 @@ export async function setStage(databaseUrl: string | null): Promise<Stage> {
     made.push(`bench_${name}`);
     return urlOf(server, `bench_${name}`);
   };
+  const migrated = async (name: string): Promise<string> => {
+    const url = await empty(name);
+    const database = openDatabase(url, 2, () => {});
+    await migrate(database);
+    await database.close();
+    return url;
+  };
   const { rows } = await query<{ version: string }>(server, "show server_version as version").catch(() =>
     query<{ version: string }>(server, "select current_setting('server_version') as version"),
   );
   return {
     version: rows[0]?.version ?? "",
     empty,
+    migrated,
     backlog: async (name, items) => {
-      const url = await empty(name);
-      const database = openDatabase(url, 2, () => {});
-      await migrate(database);
-      await database.close();
+      const url = await migrated(name);
       await fill(url, items);
       return url;
     },

@@ -45,7 +45,14 @@ export const HealthAnswer = z
         ),
       })
       .optional(),
-    outbox: depth.optional(),
+    outbox: depth
+      .extend({
+        held: z.int().meta({
+          description:
+            "Of the pending: for repositories that are archived, suspended or not reached any more",
+        }),
+      })
+      .optional(),
     github: z.enum(["connected", "unconfigured", "unreachable"]).optional(),
     repos: z
       .array(

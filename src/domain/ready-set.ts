@@ -71,8 +71,24 @@ export function byUrgency(a: ItemFacts, b: ItemFacts): number {
 /** Finishing it is the cheapest work there is (protocol 6). */
 export const isResumable = (item: ItemFacts): boolean => item.review?.review === "resumable";
 
-/** Sorts the items of a repository into the lists of `GET R/ready`. `items` are the live and the parked ones. */
-export function readySet(items: readonly ItemFacts[], defects: readonly Defect[], asker: Asker): ReadySet {
+/** Work in flight that is not among the items: of another epic, or out of the reader's sight; in the way all the same. */
+export interface FlightElsewhere {
+  readonly number: number;
+  readonly radius: readonly string[];
+  /** Else only its pull request is open. */
+  readonly atWork: boolean;
+}
+
+/**
+ * Sorts items into the lists of `GET R/ready`: the live and the parked ones of a repository, or of a part of it. Then
+ * `elsewhere` is what is in flight in the rest.
+ */
+export function readySet(
+  items: readonly ItemFacts[],
+  defects: readonly Defect[],
+  asker: Asker,
+  elsewhere: readonly FlightElsewhere[] = [],
+): ReadySet {
   const enrolled = items.filter((item) => item.enrolled);
   const live = enrolled.filter((item) => item.state === null);
   const ready: ItemFacts[] = [];
@@ -81,9 +97,9 @@ export function readySet(items: readonly ItemFacts[], defects: readonly Defect[]
   const awaitingAdmission: number[] = [];
   const resting: Judged[] = [];
   const worked = live.filter((item) => isInFlight(item, asker));
-  const atWork = new RadiusIndex(worked);
+  const atWork = new RadiusIndex([...worked, ...elsewhere.filter((flight) => flight.atWork)]);
   // Work in a pull request is in the way of new work, but not of other work that lies in one: neither would ever go on.
-  const underWay = new RadiusIndex([...worked, ...live.filter((item) => item.review !== null)]);
+  const underWay = new RadiusIndex([...worked, ...live.filter((item) => item.review !== null), ...elsewhere]);
   const overlapping: { number: number; with: number[] }[] = [];
   for (const item of [...live].sort(byUrgency)) {
     const reasons = whyNotReady(item, defects, asker);
@@ -171,6 +187,7 @@ function moves(reason: ReadyReason, item: ItemFacts, moving: ReadonlySet<number>
     case "not_quiesced":
       return moving.size > 0; // moves with its parts, each of which is judged itself; never alone
     case "quarantined":
+    case "parked": // the sweep does it when its work has come to its end
     case "ancestor_claimed":
     case "resource_unavailable":
     case "contended":
@@ -178,7 +195,10 @@ function moves(reason: ReadyReason, item: ItemFacts, moving: ReadonlySet<number>
     case "blocked":
       if (item.hold !== null) return false; // nobody but who lifts the hold moves it
       // Of a blocker in another repository nobody here knows whether it moves.
-      return item.blockers.filter(isOpen).every(({ number }) => number !== null && moving.has(number));
+      return item.blockers.filter(isOpen).every(({ number, status, hidden }) =>
+        // What its reader may not see is taken to move, unless it is known to rest.
+        hidden ? status === "waiting" : number !== null && moving.has(number),
+      );
     default:
       return false;
   }

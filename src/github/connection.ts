@@ -4,11 +4,13 @@
  * blindly, and share one lane for all installations. Waiting is the inbox's and the outbox's business.
  */
 
-import { request } from "@octokit/request";
 import { RequestError } from "@octokit/request-error";
 import type { Logger } from "pino";
-import { Probot, ProbotOctokit } from "probot";
-import { failureOf } from "./failure.ts";
+import { Probot } from "probot";
+import { failureOf, isKeyRefused } from "./failure.ts";
+import { type Client, type GitHubRequest, octokitFor, type Supervisor } from "./installation-octokit.ts";
+
+export type { Client, GitHubRequest };
 
 export interface AppCredentials {
   readonly appId: number;
@@ -17,15 +19,14 @@ export interface AppCredentials {
   readonly webhookSecrets: readonly string[];
 }
 
-/** An authenticated Octokit with GitHub's REST methods. */
-export type Client = InstanceType<typeof ProbotOctokit>;
-
 export interface ConnectionOptions {
   /** REST base, `https://api.github.com` or a GHES `/api/v3`. */
   readonly baseUrl: string;
   readonly log: Logger;
   /** How long one request may take. */
   readonly timeoutMs?: number;
+  /** Told of every request, when it was answered or given up. */
+  onRequest?(request: GitHubRequest): void;
 }
 
 type Connected = { readonly app: AppCredentials; readonly probot: Probot };
@@ -40,12 +41,27 @@ export type Check =
   | { readonly status: "connected"; readonly slug: string | null }
   | { readonly status: "unreachable"; readonly detail: string };
 
+/** Since when GitHub refuses the App's private key, and what it says. */
+export interface KeyRefusal {
+  readonly since: Date;
+  readonly message: string;
+}
+
+/** Nobody watches: writes begin at once. */
+const UNSUPERVISED: Supervisor = {
+  inTurn: (_installationId, write) => write(),
+  refused: async () => {},
+  keyRefused: () => {},
+};
+
 /** Where Leasehold and GitHub meet. `app` is null until credentials are known. */
 export class GitHubConnection {
   readonly #options: ConnectionOptions;
   readonly #stopping = new AbortController();
   #register: RegisterHandlers = () => {};
+  #supervisor: Supervisor = UNSUPERVISED;
   #connected: Connected | null = null;
+  #keyRefusal: KeyRefusal | null = null;
   #checked: { readonly app: AppCredentials; readonly at: number; readonly answer: Promise<Check> } | null =
     null;
 
@@ -65,9 +81,24 @@ export class GitHubConnection {
     return this.#options.baseUrl;
   }
 
+  /** Null: as far as we know GitHub takes the key. */
+  get keyRefusal(): KeyRefusal | null {
+    return this.#keyRefusal;
+  }
+
+  /** Whether work on GitHub can be begun: an App is known, and its key is not refused. */
+  get isUsable(): boolean {
+    return this.#connected !== null && this.#keyRefusal === null;
+  }
+
   /** The handlers that every Probot made from now on gets. */
   onConnect(register: RegisterHandlers): void {
     this.#register = register;
+  }
+
+  /** Who watches over the clients of every Probot made from now on. */
+  superviseWith(supervisor: Supervisor): void {
+    this.#supervisor = supervisor;
   }
 
   /** Takes up credentials, in place of those in force if any. */
@@ -80,10 +111,40 @@ export class GitHubConnection {
       baseUrl,
       // It logs every failed try as an error, and whole events below that; the inbox says what became of each.
       log: log.child({ part: "probot" }, { level: "fatal" }),
-      Octokit: octokitFor(this.#options, this.#stopping.signal),
+      Octokit: this.#octokit({
+        ...this.#supervisor,
+        keyRefused: (message) => this.#refuseKey(app, message),
+      }),
     });
     this.#register(probot);
     this.#connected = { app, probot };
+    this.#keyRefusal = null;
+  }
+
+  #octokit(supervisor: Supervisor) {
+    const { baseUrl, timeoutMs = TIMEOUT_MS, onRequest = () => {} } = this.#options;
+    return octokitFor({ baseUrl, timeoutMs, stopping: this.#stopping.signal, supervisor, onRequest });
+  }
+
+  #refuseKey(app: AppCredentials, message: string): void {
+    if (this.#keyRefusal !== null || this.#connected?.app !== app) return;
+    this.#keyRefusal = { since: new Date(), message };
+    this.#supervisor.keyRefused(message);
+  }
+
+  /** Asks GitHub whether it takes this private key for the App in force. `unknown`: it did not say. */
+  async tryKey(privateKey: string): Promise<"accepted" | "refused" | "unknown"> {
+    if (!this.#connected) throw new Error("no GitHub App is configured");
+    const Octokit = this.#octokit(UNSUPERVISED);
+    const client = new Octokit({ auth: { appId: this.#connected.app.appId, privateKey } });
+    try {
+      await client.request("GET /app");
+      return "accepted";
+    } catch (error) {
+      // What is no key at all fails before it is sent.
+      const isUnusable = !(error instanceof RequestError) && !this.#stopping.signal.aborted;
+      return isKeyRefused(error) || isUnusable ? "refused" : "unknown";
+    }
   }
 
   /** Cuts off every request under way, and all to come: the process ends. */
@@ -125,50 +186,4 @@ export class GitHubConnection {
       return { status: "unreachable", detail: failureOf(error).message };
     }
   }
-}
-
-function octokitFor(
-  { baseUrl, timeoutMs = TIMEOUT_MS }: ConnectionOptions,
-  stopping: AbortSignal,
-): typeof ProbotOctokit {
-  const Base = ProbotOctokit.plugin((octokit, { auth }) => {
-    octokit.hook.before("request", (options) => {
-      options.request = {
-        ...options.request,
-        signal: AbortSignal.any([stopping, AbortSignal.timeout(timeoutMs)]),
-      };
-    });
-    octokit.hook.wrap("request", async (send, options) => {
-      try {
-        return await send(options);
-      } catch (error) {
-        if (!isTokenRefused(error) || !forgetToken(auth)) throw error;
-        return await send(options);
-      }
-    });
-  });
-  return Base.defaults((options: Record<string, unknown>) => ({
-    ...options,
-    baseUrl,
-    retry: { enabled: false },
-    throttle: { enabled: false },
-    // Without this, asking for an installation's token ignores the base URL.
-    auth: { ...(options.auth as object), request: request.defaults({ baseUrl }) },
-  })) as unknown as typeof ProbotOctokit;
-}
-
-/**
- * GitHub does not take an installation's token any more: it expired sooner than our clock says, or was revoked
- * (github-cases 72). Nothing was done, so that asking again under a new token repeats nothing.
- */
-const isTokenRefused = (error: unknown): boolean =>
-  error instanceof RequestError &&
-  error.status === 401 &&
-  !new URL(error.request.url).pathname.includes("/app");
-
-/** Octokit keeps tokens for 59 minutes, under the installation's id. False: the client is no installation's. */
-function forgetToken(auth: { cache?: { delete(key: string): void }; installationId?: number }): boolean {
-  if (auth.cache === undefined || auth.installationId === undefined) return false;
-  auth.cache.delete(String(auth.installationId));
-  return true;
 }

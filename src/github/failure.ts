@@ -14,11 +14,31 @@ export interface GitHubFailure {
   readonly message: string;
 }
 
+/**
+ * A request that was not sent, because GitHub asked to wait, suspended the App, or it is not our turn to write. Reads as
+ * GitHub's own refusal would.
+ */
+export class RequestHeld extends Error {
+  readonly kind: "rate_limited" | "barred";
+  readonly retryAfterSeconds: number | null;
+
+  constructor(kind: "rate_limited" | "barred", message: string, retryAfterSeconds: number | null) {
+    super(message);
+    this.name = "RequestHeld";
+    this.kind = kind;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
 /** GitHub's advice when it gives no time: at least a minute. */
 const DEFAULT_RETRY_SECONDS = 60;
 
 /** Reads an error of Octokit, of the network, or anything else. Errors that are not GitHub's count as transient. */
 export function failureOf(error: unknown): GitHubFailure {
+  if (error instanceof RequestHeld) {
+    const { kind, message, retryAfterSeconds } = error;
+    return { kind, status: null, retryAfterSeconds, message };
+  }
   if (!(error instanceof RequestError)) {
     const message = error instanceof Error ? error.message : String(error);
     return { kind: "transient", status: null, retryAfterSeconds: null, message };
@@ -28,8 +48,14 @@ export function failureOf(error: unknown): GitHubFailure {
     status,
     message: `${error.request.method} ${pathOf(error.request.url)}: ${status} ${error.message}`,
   };
-  const wait = retryAfterOf(error);
-  if (wait !== null) return { ...base, kind: "rate_limited", retryAfterSeconds: wait };
+  const wait = waitOf(error);
+  if (wait !== null) {
+    return {
+      ...base,
+      kind: "rate_limited",
+      retryAfterSeconds: wait === "not told" ? DEFAULT_RETRY_SECONDS : wait,
+    };
+  }
   if (status === 401) return { ...base, kind: "unauthorized", retryAfterSeconds: null };
   if (status === 403) return { ...base, kind: "barred", retryAfterSeconds: null };
   const refused =
@@ -38,7 +64,8 @@ export function failureOf(error: unknown): GitHubFailure {
 }
 
 /** Whether it was GitHub, or the way there, that failed, and not something of ours. */
-export const isGitHubFailure = (error: unknown): boolean => error instanceof RequestError;
+export const isGitHubFailure = (error: unknown): boolean =>
+  error instanceof RequestError || error instanceof RequestHeld;
 
 /** Whether GitHub said that the thing is not there (404) or is gone for good (410). */
 export const isAbsent = (error: unknown): boolean =>
@@ -61,18 +88,38 @@ const isTokenPath = (url: string): boolean => /\/app\/installations\/\d+\/access
 export const isDeleted = (error: unknown): boolean =>
   error instanceof RequestError && error.status === 410 && !/disabled/i.test(error.message);
 
-function retryAfterOf(error: RequestError): number | null {
-  const headers = error.response?.headers ?? {};
-  const limited = error.status === 429 || (error.status === 403 && /rate limit|abuse/i.test(error.message));
+/** Whether GitHub limits us, and for how many seconds it says. */
+export function waitOf(error: unknown): number | "not told" | null {
+  if (!(error instanceof RequestError)) return null;
+  const { status, response, message } = error;
+  const headers = response?.headers ?? {};
   const retryAfter = Number(headers["retry-after"]);
   if (Number.isFinite(retryAfter) && headers["retry-after"] !== undefined) return Math.max(1, retryAfter);
-  if (headers["x-ratelimit-remaining"] === "0" && (error.status === 403 || error.status === 429)) {
+  if (headers["x-ratelimit-remaining"] === "0" && (status === 403 || status === 429)) {
     const reset = Number(headers["x-ratelimit-reset"]);
     const now = Date.parse(String(headers.date ?? "")) || Date.now();
     if (Number.isFinite(reset)) return Math.max(1, Math.ceil(reset - now / 1000));
   }
-  return limited ? DEFAULT_RETRY_SECONDS : null;
+  return status === 429 || (status === 403 && /rate limit|abuse/i.test(message)) ? "not told" : null;
 }
+
+/** Where the App's key is used, and no installation's token. */
+const isAppPath = (url: string): boolean => /^(\/api\/v3)?\/app(\/|$)/.test(pathOf(url));
+
+/** Whether GitHub does not take the key that the App signs with (github-cases 76). A wrong clock is no wrong key. */
+export const isKeyRefused = (error: unknown): boolean =>
+  error instanceof RequestError &&
+  error.status === 401 &&
+  isAppPath(error.request.url) &&
+  !/'(Issued at|Expiration time)' claim/.test(error.message);
+
+/** Whether GitHub does not take an installation's token. A refused key or a wrong clock is something else. */
+export const isTokenRefused = (error: unknown): boolean =>
+  error instanceof RequestError && error.status === 401 && !isAppPath(error.request.url);
+
+/** Whether GitHub does not know the installation: the App was taken off the account, and no event told of it. */
+export const isInstallationUnknown = (error: unknown): boolean =>
+  error instanceof RequestError && error.status === 404 && isTokenPath(error.request.url);
 
 const pathOf = (url: string): string => {
   try {

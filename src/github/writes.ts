@@ -19,17 +19,17 @@ export async function postComment(
   });
 }
 
-/** Puts a label on an issue; one that is on it already stays, without an event. */
-export async function addLabel(
+/** Puts labels on an issue; those that are on it already stay, without an event. */
+export async function addLabels(
   client: Client,
   repo: RepoAddress,
   number: number,
-  label: string,
+  labels: readonly string[],
 ): Promise<void> {
   await client.request("POST /repos/{owner}/{repo}/issues/{issue_number}/labels", {
     ...repoOf(repo),
     issue_number: number,
-    labels: [label],
+    labels: [...labels],
   });
 }
 

@@ -27,6 +27,7 @@ import {
 } from "./link-ends.ts";
 import { introduceClosed, lockIssueEdges, putEdges } from "./native-edges.ts";
 import { ChangedMeanwhile, settleDelivery } from "./settle-delivery.ts";
+import { clientOf } from "./supervise-requests.ts";
 
 /** What a delivery says: whose edge, and what it points at. */
 interface LinkNews {
@@ -181,7 +182,7 @@ async function findEdge(deps: Deps, news: LinkNews): Promise<FoundEdge | null> {
 async function listedTarget(deps: Deps, news: LinkNews, from: Place): Promise<Place | null> {
   const at = askable(from);
   if (!at || !news.present) return null;
-  const client = await deps.github.client(at.installationId);
+  const client = await clientOf(deps, at.installationId);
   const listed =
     news.relation === "blockedBy"
       ? await listBlockedBy(client, at.repository, at.number)
@@ -192,7 +193,7 @@ async function listedTarget(deps: Deps, news: LinkNews, from: Place): Promise<Pl
 async function listedEnd(deps: Deps, news: LinkNews, target: Place | null): Promise<Place | null> {
   const at = askable(target);
   if (!at) return null;
-  const client = await deps.github.client(at.installationId);
+  const client = await clientOf(deps, at.installationId);
   const list = news.relation === "blockedBy" ? listBlocking : listSubIssues;
   return placeListed(deps, await list(client, at.repository, at.number), news.end.id);
 }
@@ -216,7 +217,7 @@ async function askWhether(
   const far = askable(targetPlace);
   const at = near ?? far;
   if (at === null) return news.present;
-  const client = await deps.github.client(at.installationId);
+  const client = await clientOf(deps, at.installationId);
   const { repository, number } = at;
   const isBlocked = news.relation === "blockedBy";
   try {

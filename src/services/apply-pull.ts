@@ -12,6 +12,7 @@ import { takePull } from "./item-review.ts";
 import { knownRepository } from "./known-repository.ts";
 import { itemsMerged, mergeIntoItems, snapshotOfPull } from "./merged-pull.ts";
 import { settleDelivery } from "./settle-delivery.ts";
+import { clientOf } from "./supervise-requests.ts";
 
 type Payload = z.infer<typeof PullRequestPayload>;
 
@@ -24,7 +25,7 @@ export async function applyPullRequest(deps: Deps, seq: number, payload: Payload
   const { mergedAt } = snapshot;
   const merged = payload.action === "closed" && mergedAt !== null;
   const installationId = payload.installation?.id ?? repository.installationId;
-  const client = merged && installationId !== null ? await deps.github.client(installationId) : null;
+  const client = merged && installationId !== null ? await clientOf(deps, installationId) : null;
   const items = merged ? await itemsMerged(deps, client, repository, raw) : [];
 
   await settleDelivery(deps, seq, async (trx) => {

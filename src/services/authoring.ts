@@ -28,6 +28,7 @@ import { holdSettings } from "./hold-settings.ts";
 import type { Once } from "./once.ts";
 import { archived, busy, type Scene, unavailable } from "./open-issue.ts";
 import { ChangedMeanwhile } from "./settle-delivery.ts";
+import { clientOf } from "./supervise-requests.ts";
 
 /** What is asked for. */
 export interface Asked {
@@ -93,7 +94,7 @@ export async function author<T>(
   const id = await begin(deps, asked, worker);
   const work = { repositoryId: repository.id, id, worker };
   try {
-    const client = await deps.github.client(installationId);
+    const client = await clientOf(deps, installationId);
     const slots = await slotsOf(deps.db, repository.id, id);
     return await steps(
       { repository, installationId, client, work },

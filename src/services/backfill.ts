@@ -27,6 +27,7 @@ import {
 import type { Deps } from "./deps.ts";
 import { START, step } from "./reading-steps.ts";
 import { ChangedMeanwhile } from "./settle-delivery.ts";
+import { clientOf } from "./supervise-requests.ts";
 import { takeDescription } from "./take-description.ts";
 
 /** After a failure that names no time. */
@@ -36,7 +37,7 @@ const OVERLAP_MS = 300_000;
 
 /** Goes on with a repository's reading until it is done or `stopping` says so. One process at a time works on it. */
 export async function backfill(deps: Deps, repositoryId: number, stopping: AbortSignal): Promise<void> {
-  if (deps.github.app === null) return;
+  if (!deps.github.isUsable) return;
   // Named by run, not by process: one that was started afresh meanwhile must not go on.
   const worker = `${deps.replica}/${randomUUID()}`;
   const taken = await takeBackfill(deps.db, repositoryId, worker);
@@ -70,7 +71,7 @@ async function goOn(
   while (!stopping.aborted) {
     const known = await findRepositoryById(deps.db, repositoryId);
     if (!known?.installed || known.installationId === null) return;
-    const client = await deps.github.client(known.installationId);
+    const client = await clientOf(deps, known.installationId);
     let began = cursor.began;
     let repository: Repository = known;
     if (began === null) {

@@ -7,24 +7,25 @@ import { randomUUID } from "node:crypto";
 import { claimComment, releasedComment } from "../domain/comments.ts";
 import { hasLabel, sameLabel } from "../domain/tags.ts";
 import type { Client } from "../github/connection.ts";
-import { barOf, failureOf, isAbsent } from "../github/failure.ts";
+import { barOf, failureOf, isAbsent, isKeyRefused, RequestHeld } from "../github/failure.ts";
 import { addBlockedBy, addSubIssue } from "../github/link-writes.ts";
 import { hasOwnComment } from "../github/reads.ts";
-import { addLabel, closeIssue, createLabel, postComment, reopenIssue } from "../github/writes.ts";
+import { addLabels, closeIssue, createLabel, postComment, reopenIssue } from "../github/writes.ts";
 import { findItem } from "../store/items.ts";
 import { findIssue, noteLabel } from "../store/mirror.ts";
+import type { Effect } from "../store/outbox.ts";
 import {
   breakPromise,
-  type Effect,
   keepPromise,
   type OutboxRow,
-  pauseInstallation,
   postponePromise,
   releaseWriter,
+  returnPromise,
+  takeLabelsBeside,
   takePromise,
   takeWriter,
-} from "../store/outbox.ts";
-import { findRepositoryById, markArchived, markSuspended, type Repository } from "../store/repositories.ts";
+} from "../store/outbox-queue.ts";
+import { findRepositoryById, markArchived, type Repository } from "../store/repositories.ts";
 import { keepClaimCheck } from "./claim-check.ts";
 import type { Deps } from "./deps.ts";
 import { backoffSeconds } from "./drain-inbox.ts";
@@ -34,43 +35,57 @@ const MAX_ATTEMPTS = 500;
 /** GitHub's clock and the database's may differ by this much when looking for a comment of ours. */
 const CLOCK_SLACK_MS = 10 * 60_000;
 
-/** Writes for one installation that has something due, until it has not. False: no installation has. */
+/** Writes for one installation that has something due, until it has not or must wait. False: nothing was due. */
 export async function drainInstallation(deps: Deps, stopping: AbortSignal): Promise<boolean> {
-  if (deps.github.app === null) return false;
+  if (!deps.github.isUsable) return false;
   const writer = `${deps.replica}/${randomUUID()}`;
   const installationId = await takeWriter(deps.db, writer);
   if (installationId === null) return false;
+  let did = false;
   try {
-    await writeFor(deps, installationId, writer, stopping);
+    while (!stopping.aborted) {
+      const row = await takePromise(deps.db, installationId, writer);
+      if (row === null) break;
+      did = true;
+      if (!(await keep(deps, installationId, row, stopping))) break;
+    }
   } finally {
     await releaseWriter(deps.db, installationId, writer);
   }
-  return true;
+  return did;
 }
 
-async function writeFor(
+/** Does what was promised. False: the writer must stop for now. */
+async function keep(
   deps: Deps,
   installationId: number,
-  writer: string,
+  row: OutboxRow,
   stopping: AbortSignal,
-): Promise<void> {
-  while (!stopping.aborted) {
-    const row = await takePromise(deps.db, installationId, writer);
-    if (!row) return;
-    const repository = await findRepositoryById(deps.db, row.repositoryId);
-    if (!repository) return breakPromise(deps.db, row, "the repository is not known any more");
-    try {
-      if (await isWanted(deps, repository, row)) {
-        await perform(deps, await deps.github.client(installationId), repository, row);
-      }
-      await keepPromise(deps.db, row);
-    } catch (error) {
-      // Cut off by our own end. It may have had its effect: the next try looks first.
-      if (stopping.aborted) return;
-      if (await handleFailure(deps, installationId, row, error)) return;
-    }
+): Promise<boolean> {
+  const repository = await findRepositoryById(deps.db, row.repositoryId);
+  if (!repository) {
+    await breakPromise(deps.db, row, "the repository is not known any more");
+    return true;
+  }
+  const rows = [row, ...(await labelsBeside(deps, row))];
+  try {
+    const wanted: OutboxRow[] = [];
+    for (const each of rows) if (await isWanted(deps, repository, each)) wanted.push(each);
+    const client = await deps.github.client(installationId);
+    if (row.effect.kind === "add_label") await putOn(deps, client, repository, wanted);
+    else if (wanted.length > 0) await perform(deps, client, repository, row);
+    for (const each of rows) await keepPromise(deps.db, each);
+    return true;
+  } catch (error) {
+    // Cut off by our own end. It may have had its effect: the next try looks first.
+    if (stopping.aborted) return false;
+    return handleFailure(deps, rows, error);
   }
 }
+
+/** What is tried again goes alone, so that a label that GitHub refuses takes no other with it. */
+const labelsBeside = async (deps: Deps, row: OutboxRow): Promise<OutboxRow[]> =>
+  row.effect.kind === "add_label" && row.attempts === 1 ? takeLabelsBeside(deps.db, row) : [];
 
 /** Whether it still makes sense: a label that a human has since done away with must not come back. */
 async function isWanted(deps: Deps, repository: Repository, row: OutboxRow): Promise<boolean> {
@@ -92,14 +107,27 @@ async function isWanted(deps: Deps, repository: Repository, row: OutboxRow): Pro
   return true;
 }
 
+/** All labels of one issue in one request. */
+async function putOn(
+  deps: Deps,
+  client: Client,
+  repository: Repository,
+  rows: readonly OutboxRow[],
+): Promise<void> {
+  const [first] = rows;
+  if (!first) return;
+  const labels = rows.flatMap(({ effect }) => (effect.kind === "add_label" ? [effect.label] : []));
+  await addLabels(client, repository, numberOf(first), labels);
+  for (const label of labels) await noteLabel(deps.db, repository.id, numberOf(first), label);
+}
+
 async function perform(deps: Deps, client: Client, repository: Repository, row: OutboxRow): Promise<void> {
   const { effect, issueNumber } = row;
   switch (effect.kind) {
     case "create_label":
       return createLabel(client, repository, effect);
     case "add_label":
-      await addLabel(client, repository, numberOf(row), effect.label);
-      return noteLabel(deps.db, repository.id, numberOf(row), effect.label);
+      return putOn(deps, client, repository, [row]);
     case "close_issue":
       return closeIssue(client, repository, numberOf(row), effect.reason);
     case "reopen_issue":
@@ -147,59 +175,39 @@ function numberOf(row: OutboxRow): number {
   return row.issueNumber;
 }
 
-/** Answers whether the writer must stop for now. */
-async function handleFailure(
-  deps: Deps,
-  installationId: number,
-  row: OutboxRow,
-  error: unknown,
-): Promise<boolean> {
+/** Sorts out what becomes of the promises. False: the writer must stop for now, for the others fare no better. */
+async function handleFailure(deps: Deps, rows: readonly OutboxRow[], error: unknown): Promise<boolean> {
+  const [row] = rows;
+  if (!row) return true;
   const failure = failureOf(error);
-  const bar = barOf(error);
-  if (bar !== null) {
-    await noteBar(deps, installationId, row, bar);
-    return bar === "suspended";
+  // Nothing was sent: it was not our turn, or for want of a key that GitHub takes.
+  if (error instanceof RequestHeld || isKeyRefused(error)) {
+    for (const each of rows) await returnPromise(deps.db, each, failure.retryAfterSeconds ?? 1);
+    return false;
   }
   const fields = {
     repositoryId: row.repositoryId,
     issue: row.issueNumber,
     promise: row.promise,
     attempts: row.attempts,
+    reason: failure.message,
   };
-  const seconds = failure.retryAfterSeconds ?? backoffSeconds(row.attempts);
+  const bar = barOf(error);
+  if (bar !== null) {
+    // The promise waits for GitHub to say that the bar is lifted.
+    deps.log.warn({ ...fields, bar }, "GitHub bars the App, and no event told of it; writing waits");
+    if (bar === "archived") await markArchived(deps.db, row.repositoryId);
+    return bar === "archived";
+  }
   // Right after an event GitHub may still answer 404 (github-cases 71): one refusal is not yet final.
   const isRefused = failure.kind === "refused" && !(isAbsent(error) && row.attempts < 4);
-  const isFinal = isRefused || row.attempts >= MAX_ATTEMPTS;
-  if (isFinal) {
-    deps.log.error(
-      { ...fields, reason: failure.message },
-      "GitHub refuses what was promised; it is kept as failed",
-    );
-    await breakPromise(deps.db, row, failure.message);
-    return false;
+  if ((isRefused && rows.length === 1) || row.attempts >= MAX_ATTEMPTS) {
+    deps.log.error(fields, "GitHub refuses what was promised; it is kept as failed");
+    for (const each of rows) await breakPromise(deps.db, each, failure.message);
+    return true;
   }
-  deps.log.warn(
-    { ...fields, reason: failure.message, retryInSeconds: seconds },
-    "writing to GitHub will be tried again",
-  );
-  // Neither is about this one row. The pause comes first: should we die now, others wait all the same.
-  const isGeneral = failure.kind === "rate_limited" || failure.kind === "unauthorized";
-  if (isGeneral) await pauseInstallation(deps.db, installationId, seconds);
-  await postponePromise(deps.db, row, failure.message, seconds);
-  return isGeneral;
-}
-
-/** Nothing is written until GitHub says that the bar is lifted; the promise waits for it. */
-async function noteBar(
-  deps: Deps,
-  installationId: number,
-  row: OutboxRow,
-  bar: "archived" | "suspended",
-): Promise<void> {
-  deps.log.warn(
-    { installationId, repositoryId: row.repositoryId, bar },
-    "GitHub bars the App, and no event told of it; writing waits until that is lifted",
-  );
-  if (bar === "archived") await markArchived(deps.db, row.repositoryId);
-  else await deps.db.transaction().execute((trx) => markSuspended(trx, installationId, true));
+  const seconds = failure.retryAfterSeconds ?? backoffSeconds(row.attempts);
+  deps.log.warn({ ...fields, retryInSeconds: seconds }, "writing to GitHub will be tried again");
+  for (const each of rows) await postponePromise(deps.db, each, failure.message, seconds);
+  return failure.kind !== "rate_limited" && failure.kind !== "unauthorized";
 }

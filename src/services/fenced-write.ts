@@ -20,6 +20,12 @@ const ADVICE: Record<FenceRefusal, string> = {
   foreign_region: "the claim is held in another region; write there",
 };
 
+/** Counts the refusal, and tells the writer what to do. */
+export function refuseByFence({ metrics }: Deps, code: FenceRefusal): never {
+  metrics.fenceRefused(code);
+  throw new Problem(code, ADVICE[code]);
+}
+
 /** Under whose token a write passed. */
 export interface Holder {
   readonly owner: string;
@@ -65,5 +71,5 @@ export async function passFence(
       return { owner: epic.owner, fence: epic.mark };
   }
   if (verdict.accepted) return null;
-  throw new Problem(verdict.code, ADVICE[verdict.code]);
+  return refuseByFence(deps, verdict.code);
 }

@@ -12,6 +12,7 @@ import { readComment } from "../github/reads.ts";
 import { findRecord } from "../store/records.ts";
 import type { Deps } from "./deps.ts";
 import type { ItemAt } from "./item-changes.ts";
+import { clientOf } from "./supervise-requests.ts";
 
 type Shown = Pick<CompleteRequest, "pullRequest" | "durable">;
 
@@ -65,7 +66,7 @@ async function asking<T>(
     );
   }
   try {
-    return await question(await deps.github.client(repository.installationId));
+    return await question(await clientOf(deps, repository.installationId));
   } catch (error) {
     if (isAbsent(error)) return null;
     const { message, retryAfterSeconds } = failureOf(error);

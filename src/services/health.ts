@@ -2,11 +2,12 @@
 
 import { CONFIGURATION_PATH } from "../contract/configuration.ts";
 import type { HealthAnswer } from "../contract/operations.ts";
-import type { Check } from "../github/connection.ts";
+import { isRestricted, type View } from "../domain/scope.ts";
+import type { Check, KeyRefusal } from "../github/connection.ts";
 import { pingDatabase } from "../store/database.ts";
 import { failedDeliveries, inboxDepth, type QueueDepth } from "../store/inbox.ts";
 import { migrationState } from "../store/migrate.ts";
-import { outboxDepth } from "../store/outbox.ts";
+import { outboxDepth } from "../store/outbox-queue.ts";
 import { listRepositories } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 
@@ -24,7 +25,8 @@ export async function publicHealth(deps: Deps): Promise<HealthAnswer> {
     inboxDepth(deps.db),
     outboxDepth(deps.db),
   ]);
-  const isWell = migrations.pending === 0 && !isStuck(inbox) && !isStuck(outbox);
+  const isWell =
+    migrations.pending === 0 && !isStuck(inbox) && !isStuck(outbox) && deps.github.keyRefusal === null;
   return { status: isWell ? "ok" : "degraded", version };
 }
 
@@ -42,8 +44,16 @@ async function checkGitHub({ github }: Deps): Promise<Check> {
   return check;
 }
 
-/** The whole picture, for callers with a token. */
-export async function health(deps: Deps): Promise<HealthAnswer> {
+const keyProblem = ({ since, message }: KeyRefusal): string =>
+  `GitHub refuses the App's private key since ${since.toISOString()} (${message}): make a new one in the App's settings ` +
+  "on GitHub and put it where the old one is kept (PRIVATE_KEY_PATH, or PRIVATE_KEY in .env); it is taken up by itself " +
+  "within half a minute, and deliveries are kept until then";
+
+/**
+ * The whole picture, for callers with a token; of repositories, those that the caller may see. Which deliveries failed,
+ * and why, is for who may see all.
+ */
+export async function health(deps: Deps, view: View): Promise<HealthAnswer> {
   const { version } = deps;
   if (!(await pingDatabase(deps.database))) {
     const problems = ["PostgreSQL does not answer: see the server's log, and DATABASE_URL if it is set"];
@@ -52,22 +62,29 @@ export async function health(deps: Deps): Promise<HealthAnswer> {
   const [migrations, inbox, failures, outbox, github, repos] = await Promise.all([
     migrationState(deps.db),
     inboxDepth(deps.db),
-    failedDeliveries(deps.db, SHOWN_FAILURES),
+    isRestricted(view) ? [] : failedDeliveries(deps.db, SHOWN_FAILURES),
     outboxDepth(deps.db),
     checkGitHub(deps),
-    listRepositories(deps.db, null, SHOWN_REPOSITORIES),
+    listRepositories(deps.db, null, SHOWN_REPOSITORIES, view),
   ]);
   const problems: string[] = [];
   if (migrations.pending > 0)
     problems.push(`${migrations.pending} migrations are not applied: restart the server`);
   if (inbox.failed > 0)
-    problems.push(`${inbox.failed} deliveries failed: see inbox.failures, and redeliver them on GitHub`);
+    problems.push(
+      `${inbox.failed} deliveries failed: leasehold inbox list shows why, leasehold inbox retry tries again`,
+    );
   if ((inbox.oldestSeconds ?? 0) > STUCK_SECONDS)
     problems.push(`a delivery waits for ${inbox.oldestSeconds} s`);
-  if (outbox.failed > 0) problems.push(`${outbox.failed} writes to GitHub were refused for good`);
+  if (outbox.failed > 0)
+    problems.push(
+      `${outbox.failed} writes to GitHub were refused for good: leasehold outbox list shows why, leasehold outbox retry tries again`,
+    );
   if ((outbox.oldestSeconds ?? 0) > STUCK_SECONDS)
     problems.push(`a write to GitHub waits for ${outbox.oldestSeconds} s`);
-  if (github.status === "unreachable") problems.push(`GitHub does not answer the App: ${github.detail}`);
+  const { keyRefusal } = deps.github;
+  if (keyRefusal !== null) problems.push(keyProblem(keyRefusal));
+  else if (github.status === "unreachable") problems.push(`GitHub does not answer the App: ${github.detail}`);
   for (const { owner, name, backfillError } of repos) {
     if (backfillError) problems.push(`the backfill of ${owner}/${name} does not get on: ${backfillError}`);
   }

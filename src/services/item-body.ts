@@ -12,20 +12,51 @@ import type { ItemLease } from "../domain/resources.ts";
 import { isPhase, isPriority, tagValue } from "../domain/tags.ts";
 import { type Asker, roleFacts } from "../domain/why-not.ts";
 import type { Db } from "../store/database.ts";
-import { findResume } from "../store/handover.ts";
+import { findResumes, type ResumeRow } from "../store/handover.ts";
 import { defectTimes } from "../store/item-checks.ts";
-import type { ItemView } from "../store/item-view.ts";
 import type { Repository } from "../store/repositories.ts";
 import { printAnchors, printLinks } from "./record-links.ts";
 import { resumeBlock } from "./resume-pack.ts";
+import type { SeenItem } from "./withhold.ts";
 
 export const defectBody = (defect: Defect) => ({ ...defect, since: defect.since.toISOString() });
 
 export async function itemBody(
   db: Db,
   repository: Repository,
-  item: ItemView,
+  item: SeenItem,
   asker: Asker,
+): Promise<ItemBody> {
+  const [body] = await itemBodies(db, repository, [item], asker);
+  if (body === undefined) throw new Error("an item has one body");
+  return body;
+}
+
+/** Several items: what is asked besides their views is asked of all at once. */
+export async function itemBodies(
+  db: Db,
+  repository: Repository,
+  items: readonly SeenItem[],
+  asker: Asker,
+): Promise<ItemBody[]> {
+  const numbersOf = (some: readonly SeenItem[]): number[] => some.map(({ facts }) => facts.number);
+  const [resumes, times] = await Promise.all([
+    findResumes(db, repository.id, numbersOf(items)),
+    defectTimes(db, repository.id, numbersOf(items.filter(({ defects }) => defects.length > 0))),
+  ]);
+  return Promise.all(
+    items.map((item) =>
+      bodyOf(db, repository, item, asker, { resume: resumes.get(item.facts.number) ?? null, times }),
+    ),
+  );
+}
+
+async function bodyOf(
+  db: Db,
+  repository: Repository,
+  item: SeenItem,
+  asker: Asker,
+  { resume, times }: { resume: ResumeRow | null; times: ReadonlyMap<string, Date> },
 ): Promise<ItemBody> {
   const { facts } = item;
   const held = isHeld(facts.claim, asker.now);
@@ -33,12 +64,9 @@ export async function itemBody(
   const priority = tagValue(facts.tags, "priority:");
   const phase = tagValue(facts.tags, "phase:");
   const ref = itemRef(repository.id, facts.number);
-  const resume = await findResume(db, repository.id, facts.number);
-  const times =
-    item.defects.length === 0 ? new Map<string, Date>() : await defectTimes(db, repository.id, facts.number);
   const since = (defect: Defect): Defect => ({
     ...defect,
-    since: times.get(`${defect.code} ${defect.value}`) ?? defect.since,
+    since: times.get(`${facts.number} ${defect.code} ${defect.value}`) ?? defect.since,
   });
   const epic = item.links.find((link) => link.relation === "partOf" && link.repositoryId === repository.id);
   return {
@@ -84,7 +112,7 @@ export async function itemBody(
 }
 
 /** Who else holds it is told to nobody here: it may be out of the caller's reach. */
-const leaseBody = (repository: Repository, { facts }: ItemView, { key, mode, held, lease }: ItemLease) => ({
+const leaseBody = (repository: Repository, { facts }: SeenItem, { key, mode, held, lease }: ItemLease) => ({
   key,
   mode,
   held,

@@ -28,6 +28,7 @@ import {
   parseConfiguration,
 } from "./parse-configuration.ts";
 import { ChangedMeanwhile } from "./settle-delivery.ts";
+import { clientOf } from "./supervise-requests.ts";
 
 export interface Push {
   readonly kind: "push";
@@ -67,7 +68,7 @@ export async function lookAtConfiguration(
   // The first look is the backfill's.
   if (!state.known && cause.kind !== "backfill")
     return { version: state.version, parsed: null, by: "unknown", at: null };
-  const client = await deps.github.client(installationId);
+  const client = await clientOf(deps, installationId);
   const file = await read(client, repository, branch);
   // A branch renamed since: the event that tells of it looks by itself. GitHub names it to a backfill just now.
   if (file.kind === "no_ref" && cause.kind !== "backfill") return null;

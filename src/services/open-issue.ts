@@ -13,7 +13,6 @@ import { issueSnapshot } from "../github/snapshots.ts";
 import { markTried, type Slot, saveNumber, type Work } from "../store/authoring.ts";
 import { databaseNow } from "../store/clock.ts";
 import { findIssue, recentIssues } from "../store/mirror.ts";
-import { pauseInstallation } from "../store/outbox.ts";
 import { markArchived, type Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 
@@ -118,18 +117,13 @@ export async function askingGitHub<T>(deps: Deps, scene: Scene, question: () => 
   }
 }
 
-async function problemOf(
-  deps: Deps,
-  { repository, installationId }: Scene,
-  error: unknown,
-): Promise<Problem> {
+async function problemOf(deps: Deps, { repository }: Scene, error: unknown): Promise<Problem> {
   const failure = failureOf(error);
   const { message, status, retryAfterSeconds } = failure;
   deps.log.warn({ repositoryId: repository.id, reason: message }, "GitHub could not be told of a new issue");
   const name = `${repository.owner}/${repository.name}`;
   if (failure.kind === "rate_limited") {
     const seconds = retryAfterSeconds ?? 60;
-    await pauseInstallation(deps.db, installationId, seconds);
     return unavailable(`GitHub asks to wait; send the same request again then. It said: ${message}`, seconds);
   }
   if (barOf(error) === "archived") {

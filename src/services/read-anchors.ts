@@ -22,9 +22,9 @@ import {
   saveNews,
   takeDueBranch,
 } from "../store/anchored-branches.ts";
-import { pauseInstallation } from "../store/outbox.ts";
 import { findRepositoryById } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
+import { clientOf } from "./supervise-requests.ts";
 
 /** After a failure that names no time. */
 const RETRY_SECONDS = 30;
@@ -36,7 +36,7 @@ const RETRY_LARGE_SECONDS = 86_400;
 
 /** Reads one branch that is due. False: none is. */
 export async function readDueBranch(deps: Deps): Promise<boolean> {
-  if (deps.github.app === null) return false;
+  if (!deps.github.isUsable) return false;
   const reader = `${deps.replica}/${randomUUID()}`;
   const due = await takeDueBranch(deps.db, reader);
   if (due === null) return false;
@@ -46,12 +46,11 @@ export async function readDueBranch(deps: Deps): Promise<boolean> {
     const failure = failureOf(error);
     const otherwise = error instanceof TreeTooLarge ? RETRY_LARGE_SECONDS : RETRY_SECONDS;
     const seconds = failure.retryAfterSeconds ?? otherwise;
-    const { repositoryId, name: branch, installationId } = due;
+    const { repositoryId, name: branch } = due;
     deps.log.warn(
       { repositoryId, branch, reason: failure.message, retryInSeconds: seconds },
       "what is anchored on a branch could not be read, and will be",
     );
-    if (failure.kind === "rate_limited") await pauseInstallation(deps.db, installationId, seconds);
     await releaseBranch(deps.db, due, reader, seconds);
   }
   return true;
@@ -60,7 +59,7 @@ export async function readDueBranch(deps: Deps): Promise<boolean> {
 async function read(deps: Deps, due: DueBranch, reader: string): Promise<void> {
   const repository = await findRepositoryById(deps.db, due.repositoryId);
   if (repository === null) throw new Error("the repository is not known any more");
-  const client = await deps.github.client(due.installationId);
+  const client = await clientOf(deps, due.installationId);
   const anchors = await anchorsAt(deps.db, due);
   const head = await readBranchHead(client, repository, due.name);
   const atHead = head === null ? null : await readIds(client, repository, head, anchors);

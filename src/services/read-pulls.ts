@@ -19,12 +19,13 @@ import { saveCheckSuite, saveReview } from "../store/pulls.ts";
 import { findRepositoryById, type Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 import { takeReadPull } from "./merged-pull.ts";
+import { clientOf } from "./supervise-requests.ts";
 
 const MAX_BACKOFF_SECONDS = 600;
 
 /** Does the reading that has been due longest. False: none is. */
 export async function readDuePull(deps: Deps, stopping: AbortSignal): Promise<boolean> {
-  if (deps.github.app === null) return false;
+  if (!deps.github.isUsable) return false;
   const due = await takeReading(deps.db);
   if (due === null) return false;
   const repository = await findRepositoryById(deps.db, due.repositoryId);
@@ -33,7 +34,7 @@ export async function readDuePull(deps: Deps, stopping: AbortSignal): Promise<bo
     return true;
   }
   try {
-    const client = await deps.github.client(repository.installationId);
+    const client = await clientOf(deps, repository.installationId);
     await store(deps, client, repository, due, await ask(client, repository, due));
     deps.wake.outbox();
   } catch (error) {

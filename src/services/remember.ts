@@ -14,14 +14,16 @@ import {
   type RecordLink,
   saveRecord,
 } from "../store/records.ts";
+import { writeRecord } from "../store/write-record.ts";
 import type { Caller } from "./caller.ts";
 import { type ClaimTarget, refOf } from "./claim.ts";
 import type { Deps } from "./deps.ts";
 import { assertEdges, removeEdges } from "./edges.ts";
-import { fencedWrite, passFence } from "./fenced-write.ts";
+import { fencedWrite, passFence, refuseByFence } from "./fenced-write.ts";
 import { recordAnswer } from "./recall.ts";
 import { readLinks } from "./record-links.ts";
 import { repositoryForWriting } from "./repository-by-name.ts";
+import { assertLanded, assertTargetsSeen } from "./sight.ts";
 
 /** A record by its name. Its repository may not be known yet: the first write makes it. */
 export interface RecordAddress {
@@ -47,6 +49,16 @@ export async function remember(
   request: RememberRequest,
 ): Promise<{ record: RecordAnswer; created: boolean }> {
   const { tags = [], links = {}, ...scalars } = request;
+  const known = await deps.names.find(deps.db, address.repository);
+  if (known && isPlain(caller, address.topic, request, tags)) {
+    const target = { ...address, repository: known };
+    return writePlainly(deps, caller, target, token, {
+      scalars,
+      addTags: tags,
+      removeTags: [],
+      create: true,
+    });
+  }
   const written = await inTransaction(deps.db, async (trx) => {
     const repository = await repositoryForWriting(trx, deps, address.repository);
     const target: ClaimTarget = { ...address, repository };
@@ -59,7 +71,7 @@ export async function remember(
       removeLinks: [],
     };
     const before = await findRecord(trx, refOf(target));
-    return { record: await write(trx, target, before, change), created: before === null };
+    return { record: await write(trx, caller, target, before, change), created: before === null };
   });
   if (links.anchoredTo) deps.wake.anchors();
   return written;
@@ -73,10 +85,65 @@ export async function update(
   token: number | null,
   request: UpdateRequest,
 ): Promise<RecordAnswer> {
-  const answer = await fencedWrite(deps, caller, target, token, (trx) => patchRecord(trx, target, request));
+  const { tags, links: _, ...scalars } = request;
+  const [addTags, removeTags] = [tags?.add ?? [], tags?.remove ?? []];
+  const answer = isPlain(caller, target.topic, request, [...addTags, ...removeTags])
+    ? (await writePlainly(deps, caller, target, token, { scalars, addTags, removeTags, create: false }))
+        .record
+    : await fencedWrite(deps, caller, target, token, (trx) => patchRecord(trx, caller, target, request));
   if (movesAnchors(request)) deps.wake.anchors();
   return answer;
 }
+
+/**
+ * Whether a write is one call to the database: it has no links, which are judged here, and nothing that is refused for
+ * what it says; the fence comes before such a refusal. What a scope bounds must be seen to land within it.
+ */
+const isPlain = (
+  { scope }: Caller,
+  topic: string,
+  { links, expiresAt }: Pick<UpdateRequest, "links" | "expiresAt">,
+  tags: readonly string[],
+): boolean =>
+  scope === null && links === undefined && !(topic === BACKLOG && expiresAt) && !tags.some(isReservedTag);
+
+async function writePlainly(
+  deps: Deps,
+  caller: Caller,
+  target: ClaimTarget,
+  token: number | null,
+  change: {
+    readonly scalars: RecordChange["scalars"];
+    readonly addTags: readonly string[];
+    readonly removeTags: readonly string[];
+    readonly create: boolean;
+  },
+): Promise<{ record: RecordAnswer; created: boolean }> {
+  const create = change.create && target.topic !== BACKLOG;
+  const written = await writeRecord(deps.db, {
+    ref: refOf(target),
+    token,
+    actor: caller.actor,
+    region: deps.region,
+    given: change.scalars,
+    addTags: change.addTags,
+    removeTags: change.removeTags,
+    create,
+  });
+  if (written.refused === undefined) {
+    return { record: await recordAnswer(deps.db, target, written.record, caller), created: written.created };
+  }
+  if (written.refused === "expired") throw expired();
+  if (written.refused === "report_ttl") throw reportWithTtl();
+  if (written.refused !== "missing") refuseByFence(deps, written.refused);
+  assertCreatable(target);
+  throw noRecord();
+}
+
+const noRecord = (): Problem => new Problem("not_found", "there is no such record; PUT it to create it");
+
+const reportWithTtl = (): Problem =>
+  new Problem("ttl_forbidden", "a Report is the record of what happened, and never expires");
 
 /** What is anchored is to be read: it was anchored just now, or the base branch may be another. */
 export const movesAnchors = ({ tags, links }: Pick<UpdateRequest, "tags" | "links">): boolean =>
@@ -85,6 +152,7 @@ export const movesAnchors = ({ tags, links }: Pick<UpdateRequest, "tags" | "link
 /** The patch itself, for who has passed the fence in this transaction. */
 export async function patchRecord(
   trx: Trx,
+  caller: Caller,
   target: ClaimTarget,
   { tags, links, ...scalars }: UpdateRequest,
 ): Promise<RecordAnswer> {
@@ -98,24 +166,27 @@ export async function patchRecord(
   };
   const before = await findRecord(trx, refOf(target));
   if (before === null && target.topic !== BACKLOG) {
-    throw new Problem("not_found", "there is no such record; PUT it to create it");
+    throw noRecord();
   }
-  return write(trx, target, before, change);
+  return write(trx, caller, target, before, change);
 }
 
 async function write(
   trx: Trx,
+  caller: Caller,
   target: ClaimTarget,
   before: MemoryRecord | null,
   change: RecordChange,
 ): Promise<RecordAnswer> {
   assertSettable(target, change);
   if (before === null) assertCreatable(target);
+  await assertTargetsSeen(trx, caller, [...change.addLinks, ...change.removeLinks]);
   await apply(trx, target, before, change);
+  await assertLanded(trx, caller, refOf(target));
   const record = await findRecord(trx, refOf(target));
   // Thrown in here, so that what was there before stays.
   if (record === null) throw expired();
-  return recordAnswer(trx, target, record);
+  return recordAnswer(trx, target, record, caller);
 }
 
 function expired(): Problem {
@@ -173,7 +244,7 @@ async function apply(
   const expiresAt = given(scalars.expiresAt, before?.expiresAt?.toISOString() ?? null);
   const kind = scalars.kind ?? before?.kind ?? "Note";
   if (kind === "Report" && expiresAt !== null) {
-    throw new Problem("ttl_forbidden", "a Report is the record of what happened, and never expires");
+    throw reportWithTtl();
   }
   await assertEdges(trx, target, change.addLinks);
   // What had expired under this key must not shine through: its links go, its creation time starts anew.

@@ -4,10 +4,10 @@ import { MOST_COUNTED } from "../contract/items.ts";
 import type { Report, ReportQuery } from "../contract/report.ts";
 import type { Defect } from "../domain/defects.ts";
 import { isHeld } from "../domain/lease.ts";
-import { isOwnPull } from "../domain/own-pull.ts";
 import { checksOf } from "../domain/pull-checks.ts";
 import { type ReadySet, readySet } from "../domain/ready-set.ts";
 import { namesOf, reasonText, reportSentences } from "../domain/report.ts";
+import type { View } from "../domain/scope.ts";
 import { tagValue, tagValues } from "../domain/tags.ts";
 import type { ItemFacts } from "../domain/why-not.ts";
 import { databaseNow } from "../store/clock.ts";
@@ -18,27 +18,39 @@ import type { ItemView } from "../store/item-view.ts";
 import type { Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 import { defectBody, reasonBody } from "./item-body.ts";
+import { flightElsewhere } from "./ready-below.ts";
+import { ownOf } from "./resume-pack.ts";
+import { withhold, withholdDefects } from "./withhold.ts";
 
-export async function report(deps: Deps, repository: Repository, { limit }: ReportQuery): Promise<Report> {
-  const page = await openItems(deps.db, repository.id, repository.settings);
-  const views = new Map(page.items.map((item) => [item.facts.number, item]));
+export async function report(
+  deps: Deps,
+  repository: Repository,
+  { limit }: ReportQuery,
+  view: View,
+): Promise<Report> {
+  const page = await openItems(deps.db, repository.id, repository.settings, view);
+  const items = await withhold(deps.db, view, repository.id, page.items);
+  const views = new Map(items.map((item) => [item.facts.number, item]));
   const asker = { now: page.now, region: null };
-  const defects = page.items.flatMap((item) => item.defects);
-  const set = readySet(
-    page.items.map(({ facts }) => facts),
-    defects,
+  const { elsewhere, isSeen } = await flightElsewhere(deps, repository, view);
+  const whole = readySet(
+    items.map(({ facts }) => facts),
+    items.flatMap((item) => item.defects),
     asker,
+    elsewhere,
   );
+  const overlapping = whole.overlapping.map((item) => ({ ...item, with: item.with.filter(isSeen) }));
+  const set: ReadySet = { ...whole, overlapping };
   const named = (number: number) => {
     const view = views.get(number);
     return { number, title: view?.title ?? "", url: view?.url ?? "" };
   };
-  const parked = page.items.filter(({ facts }) => facts.enrolled && facts.state === "parked");
+  const parked = items.filter(({ facts }) => facts.enrolled && facts.state === "parked");
   const [kept, apart] = await Promise.all([
-    listDefects(deps.db, repository.id, limit, MOST_COUNTED),
-    listDefects(deps.db, repository.id, limit, MOST_COUNTED, Object.keys(SIDES)),
+    defectsSeen(deps, repository, limit, view),
+    defectsSeen(deps, repository, limit, view, Object.keys(SIDES)),
   ]);
-  const anchored = page.items.filter(
+  const anchored = items.filter(
     ({ facts, anchoring }) => facts.state === null && anchoring.state !== "none",
   ).length;
   const total = (rows: readonly unknown[]): number => Math.min(rows.length, MOST_COUNTED);
@@ -99,6 +111,17 @@ export async function report(deps: Deps, repository: Repository, { limit }: Repo
   };
 }
 
+async function defectsSeen(
+  { db }: Deps,
+  { id }: Repository,
+  limit: number,
+  view: View,
+  codes: readonly string[] | null = null,
+) {
+  const { defects, total } = await listDefects(db, id, limit, MOST_COUNTED, view, codes);
+  return { defects: await withholdDefects(db, view, id, defects), total };
+}
+
 const countsOf = (set: ReadySet, total: (rows: readonly unknown[]) => number) => ({
   pending: Math.min(set.pending, MOST_COUNTED),
   ready: total(set.ready),
@@ -114,7 +137,7 @@ async function flight(deps: Deps, repository: Repository, view: ItemView, now: D
   const recorded = tagValues(facts.tags, "pr:").map(Number);
   if (resume?.pullNumber) recorded.push(resume.pullNumber);
   const item = { repositoryId: repository.id, number: facts.number, recorded };
-  const own = pulls.find((pull) => isOwnPull(pull, item));
+  const own = await ownOf(deps.db, item, pulls);
   return {
     number: facts.number,
     title: view.title,
@@ -141,7 +164,7 @@ function whyHere(facts: ItemFacts, index: number): string {
 /** Where the two stores disagree: what each of them says. */
 const SIDES: Readonly<Record<string, readonly [github: string, leasehold: string]>> = {
   issue_closed_item_live: ["closed", "live"],
-  item_complete_issue_open: ["open", "complete"],
+  item_complete_issue_open: ["open", "complete or cancelled"],
   claimed_but_unmarked: ["no claim marker", "granted claims"],
   marker_without_grant: ["claim markers", "fewer grants"],
   complete_with_open_pr: ["an open pull request", "complete"],

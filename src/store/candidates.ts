@@ -1,7 +1,9 @@
 /** Items that look claimable, best first: what `claim-next` tries one after the other. */
 
 import { sql } from "kysely";
+import type { View } from "../domain/scope.ts";
 import type { Db } from "./database.ts";
+import { sees } from "./reach.ts";
 
 export interface Selector {
   /** Only what is part of this epic, at any depth. */
@@ -16,7 +18,7 @@ export interface Selector {
 }
 
 /**
- * The next candidates. They are only likely: `take_claim` judges each afresh. Held items are left out, and so is
+ * The next candidates among what the caller may see. They are only likely: `take_claim` judges each afresh. Held items are left out, and so is
  * what the caller has tried.
  */
 export async function findCandidates(
@@ -26,6 +28,7 @@ export async function findCandidates(
   selector: Selector,
   tried: readonly number[],
   limit: number,
+  view: View,
 ): Promise<number[]> {
   const order = {
     priority: sql`i.priority, i.created_at, i.number`,
@@ -40,9 +43,10 @@ export async function findCandidates(
           and l.target_number = ${selector.after})`;
   const wanted = [
     sql`i.repository_id = ${repositoryId} and i.state is null and i.enrolled and i.admitted and i.issue_open`,
-    sql`i.open_blockers = 0 and i.hold_at is null and coalesce(i.home_region, ${region}) = ${region}`,
+    sql`i.open_blockers = 0 and i.hold_at is null and i.park_by is null and not i.flawed and coalesce(i.home_region, ${region}) = ${region}`,
     sql`(i.parts = 0 or not is_grouping(i.repository_id, i.number, i.tags))`,
     sql`i.review is distinct from 'in_review'`,
+    sees(view, sql.ref("i.repository_id"), sql.ref("i.number")),
     sql`not i.number = any (${[...tried]}::int[])`,
     sql`not exists (select 1 from claim c where c.repository_id = i.repository_id and c.topic = 'backlog'
         and c.id = 'issue-' || i.number and c.live and c.lease_expires_at > db_now())`,

@@ -1,6 +1,7 @@
 /** What one worker leaves for the next (protocol 2, "Resume block"): where the work lies, and what it touched. */
 
 import { sql } from "kysely";
+import { preparedRows } from "./call.ts";
 import { dbNow } from "./clock.ts";
 import type { Db, Trx } from "./database.ts";
 import { findCandidatePulls, type PullOfItem } from "./own-pulls.ts";
@@ -24,22 +25,24 @@ export interface ResumeChange {
 }
 
 export async function findResume(db: Db, repositoryId: number, number: number): Promise<ResumeRow | null> {
-  const row = await db
-    .selectFrom("resume_block")
-    .selectAll()
-    .where("repository_id", "=", repositoryId)
-    .where("number", "=", number)
-    .executeTakeFirst();
-  if (!row) return null;
-  return {
-    branch: row.branch,
-    pullNumber: row.pull_number,
-    sha: row.sha,
-    note: row.note,
-    fence: row.fence,
-    owner: row.owner,
-    writtenAt: row.written_at,
-  };
+  return (await findResumes(db, repositoryId, [number])).get(number) ?? null;
+}
+
+/** The resume blocks that these items have. */
+export async function findResumes(
+  db: Db,
+  repositoryId: number,
+  numbers: readonly number[],
+): Promise<Map<number, ResumeRow>> {
+  const rows = await preparedRows(
+    db,
+    sql<ResumeRow & { number: number }>`
+    select number, branch, pull_number as "pullNumber", sha, note, fence, owner, written_at as "writtenAt"
+    from resume_block where repository_id = ${repositoryId} and number = any (${[...numbers]}::int[])`.compile(
+      db,
+    ),
+  );
+  return new Map(rows.map(({ number, ...row }) => [number, row]));
 }
 
 /** Callers hold the record's lock, and have checked the token. */

@@ -2,7 +2,10 @@
 
 import { sql } from "kysely";
 import type { Defect } from "../domain/defects.ts";
+import type { View } from "../domain/scope.ts";
+import { preparedRows } from "./call.ts";
 import type { Db, Trx } from "./database.ts";
+import { sees } from "./reach.ts";
 
 export interface ItemToCheck {
   readonly repositoryId: number;
@@ -103,44 +106,46 @@ export async function askOverdueChecks(db: Db, settleSeconds: number): Promise<v
         and m.issue_number = item_number(g.topic, g.id) and m.fence = g.fence)`.execute(db);
 }
 
-/** The repository's defects, all or those of some codes, the oldest first, and how many there are, up to `most`. */
+/** The repository's defects that may be seen, all or those of some codes, the oldest first, and how many there are, up to `most`. */
 export async function listDefects(
   db: Db,
   repositoryId: number,
   limit: number,
   most: number,
+  view: View,
   codes: readonly string[] | null = null,
 ): Promise<{ defects: Defect[]; total: number }> {
-  const wanted = sql<boolean>`(${codes === null} or code = any (${codes === null ? [] : [...codes]}::text[]))`;
+  const wanted = sql`repository_id = ${repositoryId}
+     and (${codes === null}::boolean or code = any (${codes === null ? [] : [...codes]}::text[]))
+     and ${sees(view, sql.ref("defect.repository_id"), sql.ref("defect.number"))}`;
   const [rows, counted] = await Promise.all([
-    db
-      .selectFrom("defect")
-      .selectAll()
-      .where("repository_id", "=", repositoryId)
-      .where(wanted)
-      .orderBy("since")
-      .orderBy("number")
-      .orderBy("code")
-      .limit(limit)
-      .execute(),
-    sql<{ total: number }>`
-      select count(*) as total from (select 1 from defect where repository_id = ${repositoryId} and ${wanted} limit ${most}) d`.execute(
+    preparedRows(
       db,
+      sql<{ number: number; code: string; value: string; detail: string; since: Date }>`
+        select number, code, value, detail, since from defect where ${wanted}
+        order by since, number, code limit ${limit}`.compile(db),
+    ),
+    preparedRows(
+      db,
+      sql<{ total: number }>`
+        select count(*) as total from (select 1 from defect where ${wanted} limit ${most}) d`.compile(db),
     ),
   ]);
-  const defects = rows.map(
-    ({ number, code, value, detail, since }) => ({ number, code, value, detail, since }) as Defect,
-  );
-  return { defects, total: counted.rows[0]?.total ?? 0 };
+  return { defects: rows.map((row) => row as Defect), total: counted[0]?.total ?? 0 };
 }
 
-/** When each of an item's defects was found. */
-export async function defectTimes(db: Db, repositoryId: number, number: number): Promise<Map<string, Date>> {
-  const rows = await db
-    .selectFrom("defect")
-    .select(["code", "value", "since"])
-    .where("repository_id", "=", repositoryId)
-    .where("number", "=", number)
-    .execute();
-  return new Map(rows.map(({ code, value, since }) => [`${code} ${value}`, since]));
+/** When each of the items' defects was found, by `<number> <code> <value>`. */
+export async function defectTimes(
+  db: Db,
+  repositoryId: number,
+  numbers: readonly number[],
+): Promise<Map<string, Date>> {
+  if (numbers.length === 0) return new Map();
+  const rows = await preparedRows(
+    db,
+    sql<{ number: number; code: string; value: string; since: Date }>`
+    select number, code, value, since from defect
+    where repository_id = ${repositoryId} and number = any (${[...numbers]}::int[])`.compile(db),
+  );
+  return new Map(rows.map(({ number, code, value, since }) => [`${number} ${code} ${value}`, since]));
 }

@@ -3,7 +3,8 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Blocker } from "../domain/blockers.ts";
 import { itemOfTarget } from "../domain/record-key.ts";
-import type { Scope } from "../domain/scope.ts";
+import type { Scope, View } from "../domain/scope.ts";
+import { preparedRows } from "./call.ts";
 import type { Db } from "./database.ts";
 import {
   type BlockerRow,
@@ -13,7 +14,7 @@ import {
   toBlocker,
   toView,
 } from "./item-view.ts";
-import { reaches } from "./reach.ts";
+import { reaches, sees } from "./reach.ts";
 
 /** What a `blockedBy` edge to this target would hang on. */
 export async function findBlocker(
@@ -21,7 +22,9 @@ export async function findBlocker(
   home: number,
   edge: { repositoryId: number; target: string },
 ): Promise<Blocker> {
-  const { rows } = await sql<Omit<BlockerRow, "repositoryId" | "target">>`
+  const rows = await preparedRows(
+    db,
+    sql<Omit<BlockerRow, "repositoryId" | "target">>`
     select b.number is not null as "isItem", b.state, br.tags, bs.state = 'open' and bs.gone is null as "issueOpen",
       coalesce(bs.gone, bs.state_reason) as "issueReason", b.ruling_owner as "rulingOwner", b.question,
       f.owner || '/' || f.name as repository, f.installed
@@ -30,7 +33,8 @@ export async function findBlocker(
     left join issue bs on bs.repository_id = l.repository_id and bs.number = l.number
     left join item b on b.repository_id = bs.repository_id and b.number = bs.number
     left join record br on br.repository_id = bs.repository_id and br.topic = 'backlog' and br.id = 'issue-' || bs.number
-    limit 1`.execute(db);
+    limit 1`.compile(db),
+  );
   const [row] = rows;
   if (row === undefined) throw new Error("a query of one row answered none");
   return toBlocker({ ...row, ...edge }, home);
@@ -55,9 +59,12 @@ export async function findItemView(
 }
 
 /** Every live and every parked item: what the ready set is made of. */
-export function openItems(db: Db, repositoryId: number, settings: Limits): Promise<ItemPage> {
-  return read(db, repositoryId, settings, sql`(i.state is null or i.state = 'parked') and i.enrolled`, sql``);
+export function openItems(db: Db, repositoryId: number, settings: Limits, view: View): Promise<ItemPage> {
+  const open = sql`(i.state is null or i.state = 'parked') and i.enrolled and ${isSeen(view)}`;
+  return read(db, repositoryId, settings, open, sql``);
 }
+
+const isSeen = (view: View) => sees(view, sql.ref("i.repository_id"), sql.ref("i.number"));
 
 /** The items of these numbers. */
 export function itemViews(
@@ -70,8 +77,14 @@ export function itemViews(
 }
 
 /** What is directly `partOf` an epic, live or parked. */
-export function partsOf(db: Db, repositoryId: number, epic: number, settings: Limits): Promise<ItemPage> {
-  const parts = sql`(i.state is null or i.state = 'parked') and i.enrolled and exists (
+export function partsOf(
+  db: Db,
+  repositoryId: number,
+  epic: number,
+  settings: Limits,
+  view: View,
+): Promise<ItemPage> {
+  const parts = sql`${isSeen(view)} and (i.state is null or i.state = 'parked') and i.enrolled and exists (
     select 1 from record_link l where l.target_repository_id = ${repositoryId} and l.target_number = ${epic}
       and l.relation = 'partOf' and l.repository_id = i.repository_id and l.number = i.number)`;
   return read(db, repositoryId, settings, parts, sql``);
@@ -83,7 +96,7 @@ export interface ItemFilter {
   readonly state?: "live" | "complete" | "parked" | "cancelled" | undefined;
   readonly tag?: string | undefined;
   readonly text?: string | undefined;
-  readonly scope: Scope | null;
+  readonly view: View;
   /** Only what is part of no item that the caller may see; null: of any repository. */
   readonly rootsAmong?: { readonly repositories: ReadonlySet<number> | null } | undefined;
 }
@@ -98,9 +111,9 @@ export function listItemViews(
   const wanted: RawBuilder<unknown>[] = [
     sql`i.enrolled`,
     sql`i.number > ${filter.after}`,
-    reaches(filter.scope, sql.ref("i.repository_id"), sql.ref("i.number")),
+    isSeen(filter.view),
   ];
-  if (filter.rootsAmong) wanted.push(isRoot(filter.scope, filter.rootsAmong.repositories));
+  if (filter.rootsAmong) wanted.push(isRoot(filter.view.scope, filter.rootsAmong.repositories));
   if (filter.state === "live") wanted.push(sql`i.state is null`);
   else if (filter.state) wanted.push(sql`i.state = ${filter.state}`);
   if (filter.tag) wanted.push(sql`r.tags @> array[${filter.tag}]::text[]`);
@@ -125,9 +138,11 @@ async function read(
   where: RawBuilder<unknown>,
   limit: RawBuilder<unknown>,
 ): Promise<ItemPage> {
-  const { rows } = await sql<ItemViewRow>`
+  const rows = await preparedRows(
+    db,
+    sql<ItemViewRow>`
     select i.number, i.enrolled, i.admitted, i.admitted_by, i.state, i.state_at, i.park_reason, i.ruling_owner,
-      i.question, i.created_at, r.tags, r.expires_at, s.title, s.html_url, s.labels, s.state = 'open' and s.gone is null as issue_open,
+      i.question, i.park_by, i.park_at, i.created_at, r.tags, r.expires_at, s.title, s.html_url, s.labels, s.state = 'open' and s.gone is null as issue_open,
       s.state_reason, s.author_login, greatest(s.updated_at, r.updated_at) as updated_at,
       shape.parts, shape.open_parts, i.parts > 0 and exists (select 1 from record_link n
         where n.target_repository_id = i.repository_id and n.target_number = i.number and n.relation = 'integrates') as integrated,
@@ -238,7 +253,8 @@ async function read(
       where p.target_repository_id = i.repository_id and p.target_number = i.number and p.relation = 'partOf'
         and not (p.repository_id = i.repository_id and p.number = i.number)) as shape
     where i.repository_id = ${repositoryId} and ${where}
-    order by i.number ${limit}`.execute(db);
+    order by i.number ${limit}`.compile(db),
+  );
   const now = rows[0]?.now ?? new Date(0);
   return { now, items: rows.map((row) => toView(row, repositoryId, settings)) };
 }

@@ -3,6 +3,7 @@
 import { type RawBuilder, sql } from "kysely";
 import { blastRadius } from "../domain/blast-radius.ts";
 import type { RepositorySettings } from "../domain/settings.ts";
+import { preparedRows } from "./call.ts";
 import type { Db } from "./database.ts";
 
 export interface ItemRadius {
@@ -32,7 +33,7 @@ interface Row {
 }
 
 async function radii<T extends Row>(db: Db, query: RawBuilder<T>, { requireAnchors }: Settings) {
-  const { rows } = await query.execute(db);
+  const rows = await preparedRows(db, query.compile(db));
   return rows
     .map((row) => ({ ...row, radius: blastRadius(row.anchors, { ...row, requireAnchors }) }))
     .filter(({ radius }) => radius.length > 0);

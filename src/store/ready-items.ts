@@ -4,6 +4,7 @@
  */
 
 import { type RawBuilder, sql } from "kysely";
+import { preparedRows } from "./call.ts";
 import type { Db } from "./database.ts";
 
 /** The lists that an item's own row puts it into. */
@@ -40,9 +41,12 @@ export async function headOf(
   limit: number,
 ): Promise<number[]> {
   if (which === "foreign" && where.region === null) return [];
-  const { rows } = await sql<{ number: number }>`
+  const rows = await preparedRows(
+    db,
+    sql<{ number: number }>`
     select i.number from item i where ${standing(where, which)} and not i.number = any (${[...without]}::int[])
-    order by i.urgency, i.created_at, i.number limit ${limit}`.execute(db);
+    order by i.urgency, i.created_at, i.number limit ${limit}`.compile(db),
+  );
   return rows.map(({ number }) => number);
 }
 
@@ -52,11 +56,14 @@ export type Counts = Readonly<Record<Standing | "parked", number>>;
 export async function countStandings(db: Db, where: Where, most: number): Promise<Counts> {
   const count = (which: Standing) =>
     sql`(select count(*) from (select 1 from item i where ${standing(where, which)} limit ${most}) c)`;
-  const { rows } = await sql<Counts>`
+  const rows = await preparedRows(
+    db,
+    sql<Counts>`
     select ${count("offered")} as offered, ${count("foreign")} as foreign, ${count("waiting")} as waiting,
       ${count("unadmitted")} as unadmitted,
       (select count(*) from (select 1 from item i where i.repository_id = ${where.repositoryId}
-        and i.enrolled and i.state = 'parked' limit ${most}) c) as parked`.execute(db);
+        and i.enrolled and i.state = 'parked' limit ${most}) c) as parked`.compile(db),
+  );
   const [row] = rows;
   if (!row) throw new Error("PostgreSQL counted nothing");
   return row;
@@ -64,9 +71,12 @@ export async function countStandings(db: Db, where: Where, most: number): Promis
 
 /** The first of the parked items, by number. */
 export async function firstParked(db: Db, repositoryId: number, limit: number): Promise<number[]> {
-  const { rows } = await sql<{ number: number }>`
+  const rows = await preparedRows(
+    db,
+    sql<{ number: number }>`
     select i.number from item i where i.repository_id = ${repositoryId} and i.enrolled and i.state = 'parked'
-    order by i.number limit ${limit}`.execute(db);
+    order by i.number limit ${limit}`.compile(db),
+  );
   return rows.map(({ number }) => number);
 }
 
@@ -91,7 +101,9 @@ export interface Flight extends Placed {
 
 /** Everything in flight, the most urgent first: under an unexpired lease, or lapsed but active (domain/ready-set.ts). */
 export async function flights(db: Db, where: Where, quarantineSeconds: number): Promise<Flight[]> {
-  const { rows } = await sql<Flight>`
+  const rows = await preparedRows(
+    db,
+    sql<Flight>`
     select i.number, c.lease_expires_at as "leaseExpiresAt", c.lease_expires_at > db_now() as "isHeld",
       ${standingOf(where)} as standing
     from claim c
@@ -99,18 +111,21 @@ export async function flights(db: Db, where: Where, quarantineSeconds: number): 
     where c.repository_id = ${where.repositoryId} and c.topic = 'backlog' and c.live and i.enrolled and i.state is null
       and (c.lease_expires_at > db_now() or (i.active_at > c.lease_expires_at and db_now() <
         least(i.active_at + make_interval(secs => ${quarantineSeconds}), c.lease_expires_at + interval '1 hour')))
-    order by i.urgency, i.created_at, i.number`.execute(db);
+    order by i.urgency, i.created_at, i.number`.compile(db),
+  );
   return rows;
 }
 
 /**
  * Offered items against which others speak, that are not in flight themselves: below a claimed or a queued epic, beside
- * an integration that is worked on, an integration that is not due, claimed so often that it may be poisoned, or in need
- * of a resource that another item holds.
+ * an integration that is worked on, an integration that is not due, claimed so often that it may be poisoned, to be
+ * parked for a human's label, or in need of a resource that another item holds.
  */
 export async function heldBack(db: Db, where: Where, least: number): Promise<HeldBack[]> {
   const { repositoryId } = where;
-  const { rows } = await sql<HeldBack>`
+  const rows = await preparedRows(
+    db,
+    sql<HeldBack>`
     with epics as (
       select item_number(c.topic, c.id) as number from claim c
       where c.repository_id = ${repositoryId} and c.topic = 'backlog' and c.live and c.scope = 'subtree'
@@ -133,23 +148,33 @@ export async function heldBack(db: Db, where: Where, least: number): Promise<Hel
       union
       select d.number from defect d where d.repository_id = ${repositoryId} and d.code = 'marker_without_grant'
       union
+      select i.number from item i where i.repository_id = ${repositoryId} and i.park_by is not null
+      union
       select i.number from item i
       where i.repository_id = ${repositoryId} and i.resource_keys && array(select l.key from resource_lease l
-        where l.account = account_of(${repositoryId}) and l.ended is null and l.expires_at > db_now()))
-    select i.number, ${standingOf(where)} as standing, v.reason from suspects s
-    join item i on i.repository_id = ${repositoryId} and i.number = s.number
+        where l.account = account_of(${repositoryId}) and l.ended is null and l.expires_at > db_now())),
+    -- Found before any is judged: judged in the scan, it would be every offered item.
+    suspected as materialized (
+      select i.number, i.home_region, i.urgency, i.created_at, ${standingOf(where)} as standing from suspects s
+      join item i on i.repository_id = ${repositoryId} and i.number = s.number
+      where i.offered)
+    select i.number, i.standing, v.reason from suspected i
     cross join lateral judge_item(${repositoryId}, i.number, '', '', i.home_region, i.home_region, 'item', false, false,
       db_now()) v
-    where i.offered and v.reason is not null
-    order by i.urgency, i.created_at, i.number`.execute(db);
+    where v.reason is not null
+    order by i.urgency, i.created_at, i.number`.compile(db),
+  );
   return rows;
 }
 
 /** The least poison threshold in force anywhere in the repository. */
 export async function leastThreshold(db: Db, repositoryId: number, standard: number): Promise<number> {
-  const { rows } = await sql<{ least: number }>`
+  const rows = await preparedRows(
+    db,
+    sql<{ least: number }>`
     select least(${standard}::int, min(threshold)) as least from item
-    where repository_id = ${repositoryId} and threshold is not null`.execute(db);
+    where repository_id = ${repositoryId} and threshold is not null`.compile(db),
+  );
   return rows[0]?.least ?? standard;
 }
 
@@ -168,7 +193,9 @@ export async function nearAnchors(
     .map((path) => (path === "" ? "." : path))
     .flatMap((path) => [`file/${path}`, `file/${path}/`]);
   const below = reach.below.map((path) => (path === "" ? "file/" : `file/${path}/`));
-  const { rows } = await sql<{ number: number }>`
+  const rows = await preparedRows(
+    db,
+    sql<{ number: number }>`
     with near as (
       select l.number from record_link l
       where l.repository_id = ${repositoryId} and l.relation = 'anchoredTo' and l.target = any (${at}::text[])
@@ -190,6 +217,7 @@ export async function nearAnchors(
           and l.relation = 'anchoredTo' and l.target_repository_id = i.repository_id and l.target like 'file/%'))
     select i.number from near n join item i on i.repository_id = ${repositoryId} and i.number = n.number
     where ${standing(where, "offered")} and i.phase is distinct from 'research'
-    order by i.urgency, i.created_at, i.number`.execute(db);
+    order by i.urgency, i.created_at, i.number`.compile(db),
+  );
   return rows.map(({ number }) => number);
 }

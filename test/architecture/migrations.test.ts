@@ -9,6 +9,7 @@ const NOT_BY_REPOSITORY: Readonly<Record<string, string>> = {
   api_token: "a caller's, over all repositories",
   event_log: "one row for the database: the log is one, over all repositories",
   event_new: "waits for milliseconds for its place in the one log, in the order over all repositories",
+  github_write: "counts against the limits of a GitHub account, over all its repositories",
   fence_home: "one row for the database: the token sequence is one, over all repositories",
   installation: "one for a GitHub account, over all its repositories",
   kept_answer: "an idempotency key is its caller's, over all repositories",

@@ -106,7 +106,8 @@ class Fate {
         if (this.#mergedAt?.getTime() === createdAt.getTime()) this.#isVague = true;
         this.#open = true;
         this.#merge = null;
-        this.#ended = null;
+        // An agent's reopening brings nothing back (protocol 8).
+        if (human) this.#ended = null;
         return;
       case "converted_to_discussion":
         this.#ended = "cancelled";

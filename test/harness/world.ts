@@ -74,6 +74,8 @@ export class World {
             webhookSecrets: [github.app.webhookSecret],
           },
       githubApiUrl: github.url,
+      // Stories tell what is written; at what pace, test/outbox does.
+      writePace: { spacingSeconds: 0, windows: [] },
       adminToken: ADMIN_TOKEN,
       region: "local",
       defaultLeaseSeconds: 30,

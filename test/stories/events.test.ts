@@ -35,7 +35,7 @@ async function item(title: string): Promise<number> {
 }
 
 /** Something that a person does on GitHub, a second after what was before. */
-async function after(act: () => void): Promise<void> {
+async function done(act: () => void): Promise<void> {
   act();
   await world.settled();
   stories.later();
@@ -56,18 +56,21 @@ describe("an item", () => {
       at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     });
     await reader.heard("item.admitted", about(number));
-    await after(() => repo.as("alice").unlabel(number, "backlog"));
+    await done(() => repo.as("alice").unlabel(number, "backlog"));
     await reader.heard("item.updated", (data) => data.number === number && data.changed.includes("enrolled"));
   });
 
   it("is unadmitted and admitted with its gate", async () => {
     const number = await item("Gated");
     const reader = await follow();
-    await after(() => repo.as("alice").label(number, GATE));
+    await done(() => repo.as("alice").label(number, GATE));
     await reader.heard("item.unadmitted", about(number));
-    await after(() => repo.as("alice").unlabel(number, GATE));
+    await done(() => repo.as("alice").unlabel(number, GATE));
     await reader.heard("item.admitted", about(number));
-    expect(reader.types.filter((type) => /admitted/.test(type))).toEqual(["item.unadmitted", "item.admitted"]);
+    expect(reader.types.filter((type) => /admitted/.test(type))).toEqual([
+      "item.unadmitted",
+      "item.admitted",
+    ]);
   });
 
   it("is claimed and released, with the holder that anybody who reads the claim sees", async () => {
@@ -87,7 +90,10 @@ describe("an item", () => {
       fencingToken,
       how: "released",
     });
-    expect(reader.types.filter((type) => /claimed|released/.test(type))).toEqual(["item.claimed", "item.released"]);
+    expect(reader.types.filter((type) => /claimed|released/.test(type))).toEqual([
+      "item.claimed",
+      "item.released",
+    ]);
   });
 
   it("that lapsed is released when the next one takes it", async () => {
@@ -107,10 +113,10 @@ describe("an item", () => {
   it("is parked and unparked", async () => {
     const number = await item("Stuck");
     const reader = await follow();
-    await after(() => repo.as("alice").label(number, STALE));
+    await done(() => repo.as("alice").label(number, STALE));
     expect(await reader.heard("item.parked", about(number))).toMatchObject({ reason: expect.any(String) });
     await reader.heard("item.role_changed", (data) => data.number === number && data.to === "blocked");
-    await after(() => repo.as("alice").unlabel(number, STALE));
+    await done(() => repo.as("alice").unlabel(number, STALE));
     await reader.heard("item.unparked", about(number));
     expect(
       await reader.heard("item.role_changed", (data) => data.number === number && data.to === "queue"),
@@ -120,11 +126,11 @@ describe("an item", () => {
   it("is completed, reopened and cancelled", async () => {
     const number = await item("Done");
     const reader = await follow();
-    await after(() => repo.as("alice").close(number, "completed"));
+    await done(() => repo.as("alice").close(number, "completed"));
     await reader.heard("item.completed", about(number));
-    await after(() => repo.as("alice").reopen(number));
+    await done(() => repo.as("alice").reopen(number));
     await reader.heard("item.reopened", about(number));
-    await after(() => repo.as("alice").close(number, "not_planned"));
+    await done(() => repo.as("alice").close(number, "not_planned"));
     await reader.heard("item.cancelled", about(number));
     const states = /completed|reopened|cancelled|parked/;
     expect(reader.types.filter((type) => states.test(type))).toEqual([
@@ -139,11 +145,13 @@ describe("an item", () => {
     const reader = await follow();
     const changed = (what: string) =>
       reader.heard("item.updated", (data) => data.number === number && data.changed.includes(what));
-    await after(() => repo.as("alice").editIssue(number, { title: "New title" }));
+    await done(() => repo.as("alice").editIssue(number, { title: "New title" }));
     await changed("title");
-    await after(() => repo.as("alice").label(number, "help wanted"));
+    await done(() => repo.as("alice").label(number, "help wanted"));
     await changed("labels");
-    await world.api.repo("PATCH", `/memory/backlog/issue-${number}`, { body: { tags: { add: ["team:red"] } } });
+    await world.api.repo("PATCH", `/memory/backlog/issue-${number}`, {
+      body: { tags: { add: ["team:red"] } },
+    });
     await changed("tags");
     await world.api.repo("PATCH", `/memory/backlog/issue-${number}`, { body: { body: "what I found" } });
     await changed("record");
@@ -158,7 +166,7 @@ describe("an item", () => {
     });
     await changed("resume");
     await world.api.release(number, fencingToken);
-    await after(() => repo.as("alice").close(number, "completed"));
+    await done(() => repo.as("alice").close(number, "completed"));
     await changed("issueState");
   });
 
@@ -166,13 +174,18 @@ describe("an item", () => {
     const number = await item("Reviewed");
     const reader = await follow();
     let pull = 0;
-    await after(() => {
+    await done(() => {
       repo.as("alice").push(`feat/issue-${number}`, { files: ["a.txt"] });
-      pull = repo.as("alice").openPull({ head: `feat/issue-${number}`, title: "Work", body: `Fixes #${number}` });
+      pull = repo
+        .as("alice")
+        .openPull({ head: `feat/issue-${number}`, title: "Work", body: `Fixes #${number}` });
     });
-    expect(await reader.heard("item.role_changed", about(number))).toMatchObject({ from: "queue", to: "review" });
+    expect(await reader.heard("item.role_changed", about(number))).toMatchObject({
+      from: "queue",
+      to: "review",
+    });
     await reader.heard("item.updated", (data) => data.number === number && data.changed.includes("review"));
-    await after(() => repo.as("alice").closePull(pull));
+    await done(() => repo.as("alice").closePull(pull));
     await reader.heard("item.role_changed", (data) => data.number === number && data.to === "queue");
   });
 });
@@ -183,16 +196,24 @@ describe("what is around items", () => {
     const reader = await follow();
     await world.api.block(number, blocker);
     const on = `repo/acme/widgets/mem/backlog/issue-${blocker}`;
-    expect(await reader.heard("dependency.added", about(number))).toMatchObject({ relation: "blockedBy", on });
+    expect(await reader.heard("dependency.added", about(number))).toMatchObject({
+      relation: "blockedBy",
+      on,
+    });
     await world.api.repo("PATCH", `/memory/backlog/issue-${number}`, {
       body: { links: { remove: { blockedBy: [`mem/backlog/issue-${blocker}`] } } },
     });
-    expect(await reader.heard("dependency.removed", about(number))).toMatchObject({ relation: "blockedBy", on });
+    expect(await reader.heard("dependency.removed", about(number))).toMatchObject({
+      relation: "blockedBy",
+      on,
+    });
   });
 
   it("memory is written and forgotten", async () => {
     const reader = await follow();
-    await world.api.repo("PUT", "/memory/decisions/leases", { body: { title: "Use leases", kind: "Decision" } });
+    await world.api.repo("PUT", "/memory/decisions/leases", {
+      body: { title: "Use leases", kind: "Decision" },
+    });
     expect(await reader.heard("memory.written")).toMatchObject({
       number: null,
       topic: "decisions",
@@ -206,12 +227,16 @@ describe("what is around items", () => {
 
   it("defects are opened and closed as facts change", async () => {
     const number = await item("Doubled");
-    await after(() => repo.as("alice").label(number, "P1"));
+    await done(() => repo.as("alice").label(number, "P1"));
     const reader = await follow();
-    await after(() => repo.as("alice").label(number, "P2"));
+    await done(() => repo.as("alice").label(number, "P2"));
     const opened = await reader.heard("defect.opened", about(number));
-    expect(opened).toMatchObject({ code: expect.any(String), value: expect.any(String), detail: expect.any(String) });
-    await after(() => repo.as("alice").unlabel(number, "P2"));
+    expect(opened).toMatchObject({
+      code: expect.any(String),
+      value: expect.any(String),
+      detail: expect.any(String),
+    });
+    await done(() => repo.as("alice").unlabel(number, "P2"));
     expect(await reader.heard("defect.closed", about(number))).toMatchObject({ code: opened.code });
   });
 });

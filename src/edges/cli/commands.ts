@@ -2,7 +2,9 @@
 
 import type { Command } from "./command.ts";
 import { health } from "./health.ts";
+import { QUEUE_COMMANDS } from "./queues.ts";
 
 export const COMMANDS: Readonly<Record<string, Command>> = {
   health,
+  ...QUEUE_COMMANDS,
 };

@@ -12,6 +12,7 @@ import { checkItems } from "../../services/check-items.ts";
 import type { Deps } from "../../services/deps.ts";
 import { drainLane, type Receive } from "../../services/drain-inbox.ts";
 import { drainInstallation } from "../../services/drain-outbox.ts";
+import type { KeyWatch } from "../../services/key-watch.ts";
 import { readDueBranch } from "../../services/read-anchors.ts";
 import { readDuePull } from "../../services/read-pulls.ts";
 import { startDueReadings } from "../../services/reconcile.ts";
@@ -21,7 +22,7 @@ import { pruneEvents } from "../../store/event-log.ts";
 import { isConnectionLost } from "../../store/failure.ts";
 import { pruneDeliveries, secondsUntilDelivery } from "../../store/inbox.ts";
 import { askForJob } from "../../store/jobs.ts";
-import { secondsUntilPromise } from "../../store/outbox.ts";
+import { secondsUntilPromise } from "../../store/outbox-queue.ts";
 import { secondsUntilReading } from "../../store/pull-readings.ts";
 import { Drain } from "./drain.ts";
 
@@ -32,6 +33,7 @@ export interface JobsOptions {
   /** How often each replica looks for work that nobody was woken for. */
   readonly tickMs: number;
   readonly receive: Receive;
+  readonly keyWatch: KeyWatch;
 }
 
 export interface Jobs {
@@ -133,7 +135,7 @@ function createDrains(deps: Deps, options: JobsOptions, stopping: AbortSignal): 
   return {
     inbox: new Drain({
       loops: INBOX_LOOPS,
-      unit: async () => deps.github.probot !== null && (await drainLane(deps, options.receive, stopping)),
+      unit: async () => deps.github.isUsable && (await drainLane(deps, options.receive, stopping)),
       onIdle: async () => wakeIn(deps, "inbox", await secondsUntilDelivery(deps.db)),
       onError,
       stopping,
@@ -180,7 +182,7 @@ function taskList(deps: Deps, options: JobsOptions, drains: Drains, stopping: Ab
     sweep: async () => {
       // Asked for again before the work, so that a sweep that fails is not the last.
       await askForJob(deps.db, "sweep", { key: "sweep", inSeconds: options.sweepSeconds, keep: true });
-      await sweep(deps);
+      await deps.metrics.sweeping(() => sweep(deps));
       await pruneDeliveries(deps.db);
       await pruneEvents(deps.db);
     },
@@ -201,6 +203,7 @@ async function wakeIn(deps: Deps, name: "inbox" | "outbox" | "pulls", seconds: n
 }
 
 async function lookForWork(deps: Deps, options: JobsOptions): Promise<void> {
+  await options.keyWatch.look();
   await askForJob(deps.db, "inbox", { key: "inbox" });
   await askForJob(deps.db, "outbox", { key: "outbox" });
   await askForJob(deps.db, "checks", { key: "checks" });
