@@ -443,13 +443,7 @@ describe("reopening and disappearing (sections 1 and 8)", () => {
       { event: REOPENED, item: item({ state: "cancelled" }), actor: AGENT },
       [],
     ],
-    [
-      "row 33: a live item: a merge before it, heard of later, comes too late",
-      { event: REOPENED },
-      [{ kind: "still_open", at: REOPENED.at }],
-    ],
-    ["a live item, again", { event: REOPENED, item: item({ stateEventAt: REOPENED.at }) }, []],
-    ["a live item, by an agent", { event: REOPENED, actor: AGENT }, []],
+    ["a live item", { event: REOPENED }, []],
     [
       "it was closed again since",
       { event: REOPENED, item: item({ state: "complete" }), issue: closed("completed") },
