@@ -11,6 +11,12 @@ export interface HttpAnswer {
   readonly body: any;
 }
 
+/** An answer whose body is yet to be read. */
+export interface TextAnswer {
+  readonly status: number;
+  readonly text: string;
+}
+
 const HEADER_END = Buffer.from("\r\n\r\n");
 
 export class HttpConnection {
@@ -18,7 +24,7 @@ export class HttpConnection {
   readonly #host: string;
   readonly #token: string;
   #received: Buffer = Buffer.alloc(0);
-  #waiting: { resolve(answer: HttpAnswer): void; reject(error: Error): void } | null = null;
+  #waiting: { resolve(answer: TextAnswer): void; reject(error: Error): void } | null = null;
 
   private constructor(socket: Socket, host: string, token: string) {
     this.#socket = socket;
@@ -41,14 +47,20 @@ export class HttpConnection {
   }
 
   /** Sends a request and answers what comes back; only one at a time. */
-  send(method: string, path: string, body: object | null, headers = ""): Promise<HttpAnswer> {
-    const text = body === null ? "" : JSON.stringify(body);
-    const about =
-      body === null ? "" : `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n`;
-    this.#socket.write(
-      `${method} ${path} HTTP/1.1\r\nhost: ${this.#host}\r\nauthorization: Bearer ${this.#token}\r\n` +
-        `${headers}${about}\r\n${text}`,
-    );
+  async send(method: string, path: string, body: object | null, headers = ""): Promise<HttpAnswer> {
+    const authorization = `authorization: Bearer ${this.#token}\r\n`;
+    const bytes = body === null ? null : Buffer.from(JSON.stringify(body));
+    const { status, text } = await this.sendBytes(method, path, bytes, authorization + headers);
+    return { status, body: JSON.parse(text) };
+  }
+
+  /** Sends bytes as they are, and answers what comes back as text; only one at a time. */
+  sendBytes(method: string, path: string, body: Buffer | null, headers: string): Promise<TextAnswer> {
+    const about = body === null ? "" : `content-type: application/json\r\ncontent-length: ${body.length}\r\n`;
+    this.#socket.cork();
+    this.#socket.write(`${method} ${path} HTTP/1.1\r\nhost: ${this.#host}\r\n${headers}${about}\r\n`);
+    if (body !== null) this.#socket.write(body);
+    this.#socket.uncork();
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject };
     });
@@ -73,6 +85,6 @@ export class HttpConnection {
     if (this.#received.length < end) return;
     const text = this.#received.toString("utf8", headerEnd + HEADER_END.length, end);
     this.#received = this.#received.subarray(end);
-    this.#waiting?.resolve({ status: Number(header.slice(9, 12)), body: JSON.parse(text) });
+    this.#waiting?.resolve({ status: Number(header.slice(9, 12)), text });
   }
 }

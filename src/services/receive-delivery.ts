@@ -4,8 +4,10 @@ import { z } from "zod";
 import { Envelope } from "../contract/github-payloads.ts";
 import { Problem } from "../contract/problem.ts";
 import { cleanText } from "../domain/clean-text.ts";
-import { storeDelivery } from "../store/inbox.ts";
+import { isDataError } from "../store/failure.ts";
+import { type NewDelivery, type Stored, storeDeliveries } from "../store/inbox.ts";
 import type { Deps } from "./deps.ts";
+import { SharedCommit } from "./shared-commit.ts";
 
 export interface IncomingDelivery {
   readonly hookId: string;
@@ -14,18 +16,29 @@ export interface IncomingDelivery {
   readonly body: string;
 }
 
-/** Stores a delivery and wakes the drain. A body that is no JSON object is refused; any other is kept. */
-export async function receiveDelivery(deps: Deps, incoming: IncomingDelivery) {
-  const address = addressOf(incoming);
-  const stored = await storeDelivery(deps.db, {
-    hookId: incoming.hookId,
-    deliveryId: incoming.deliveryId,
-    event: incoming.event,
-    payload: incoming.body,
-    ...address,
+/** Takes deliveries in. */
+export type ReceiveDelivery = (incoming: IncomingDelivery) => Promise<Stored>;
+
+/** GitHub waits ten seconds for an answer; a commit of so much takes a small part of one. */
+const MOST_IN_ONE_COMMIT = { count: 64, weight: 4 * 1024 * 1024 };
+
+/**
+ * Stores each delivery and wakes the drain; answered is only what is committed, and many share a commit. A body that is
+ * no JSON object is refused; any other is kept.
+ */
+export function deliveryReceiver(deps: Pick<Deps, "db" | "wake">): ReceiveDelivery {
+  const commits = new SharedCommit<NewDelivery, Stored>({
+    run: (all) => storeDeliveries(deps.db, all),
+    weigh: ({ payload }) => payload.length,
+    isOfOne: isDataError,
+    most: MOST_IN_ONE_COMMIT,
   });
-  if (stored !== "repeated") deps.wake.inbox();
-  return stored;
+  return async (incoming) => {
+    const { hookId, deliveryId, event, body } = incoming;
+    const stored = await commits.add({ hookId, deliveryId, event, payload: body, ...addressOf(incoming) });
+    if (stored !== "repeated") deps.wake.inbox();
+    return stored;
+  };
 }
 
 /** Which repository's inbox, and which lane of it: one per issue, so that an issue's events stay in order. */

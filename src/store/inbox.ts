@@ -31,21 +31,53 @@ export interface Delivery extends NewDelivery {
 /** How long one delivery may take before another process may take it over. */
 const LEASE_SECONDS = 90;
 
-/** Stores a delivery. A repeated one changes nothing, unless its processing had failed: then it is tried anew. */
-export async function storeDelivery(
-  db: Db,
-  delivery: NewDelivery,
-): Promise<"stored" | "repeated" | "retried"> {
-  const { rows } = await sql<{ fresh: boolean }>`
-    insert into inbox (repository_id, hook_id, delivery_id, event, action, lane, payload)
-    values (${delivery.repositoryId}, ${delivery.hookId}, ${delivery.deliveryId}, ${delivery.event},
-            ${delivery.action}, ${delivery.lane}, ${delivery.payload})
-    on conflict (repository_id, hook_id, delivery_id) do update
-      set state = 'pending', attempts = 0, error = null, next_try_at = db_now(), finished_at = null
-      where inbox.state = 'failed'
-    returning (xmax = 0) as fresh`.execute(db);
-  if (rows.length === 0) return "repeated";
-  return rows[0]?.fresh ? "stored" : "retried";
+export type Stored = "stored" | "repeated" | "retried";
+
+/**
+ * Stores deliveries, all in one commit, and answers what became of each, in their order. A repeated one changes nothing,
+ * unless its processing had failed: then it is tried anew. None waits for one that is being worked on.
+ */
+export async function storeDeliveries(db: Db, deliveries: readonly NewDelivery[]): Promise<Stored[]> {
+  const fresh = await db
+    .insertInto("inbox")
+    .values(
+      deliveries.map((delivery) => ({
+        repository_id: delivery.repositoryId,
+        hook_id: delivery.hookId,
+        delivery_id: delivery.deliveryId,
+        event: delivery.event,
+        action: delivery.action,
+        lane: delivery.lane,
+        payload: delivery.payload,
+      })),
+    )
+    .onConflict((conflict) => conflict.doNothing())
+    .returning(["repository_id", "hook_id", "delivery_id"])
+    .execute();
+  const unclaimed = new Set(fresh.map((row) => keyOf(row.repository_id, row.hook_id, row.delivery_id)));
+  const stored: Stored[] = [];
+  for (const delivery of deliveries) {
+    const { repositoryId, hookId, deliveryId } = delivery;
+    // Of two that came together under one id the first is the one that was stored.
+    if (unclaimed.delete(keyOf(repositoryId, hookId, deliveryId))) stored.push("stored");
+    else stored.push((await retryFailed(db, delivery)) ? "retried" : "repeated");
+  }
+  return stored;
+}
+
+const keyOf = (...parts: readonly (string | number)[]): string => JSON.stringify(parts);
+
+async function retryFailed(db: Db, { repositoryId, hookId, deliveryId }: NewDelivery): Promise<boolean> {
+  const retried = await db
+    .updateTable("inbox")
+    .set({ state: "pending", attempts: 0, error: null, next_try_at: dbNow, finished_at: null })
+    .where("repository_id", "=", repositoryId)
+    .where("hook_id", "=", hookId)
+    .where("delivery_id", "=", deliveryId)
+    .where("state", "=", "failed")
+    .returning("seq")
+    .executeTakeFirst();
+  return retried !== undefined;
 }
 
 interface DeliveryRow {

@@ -21,7 +21,7 @@ export async function differences(pool: pg.Pool, repos: readonly FakeRepository[
     await compareIssues(issues, rows, told);
     await compareComments(issues, rows, told);
     await comparePulls(issues, rows, told);
-    await compareLinks(repo, rows, told);
+    await compareLinks(repo, repos, rows, told);
     const labels = await rows("select id, name from label where repository_id = $1 order by id");
     told("labels", labels, definitions(repo));
   }
@@ -141,7 +141,12 @@ async function comparePulls(all: readonly Issue[], rows: Rows, told: Told): Prom
   }
 }
 
-async function compareLinks(repo: FakeRepository, rows: Rows, told: Told): Promise<void> {
+async function compareLinks(
+  repo: FakeRepository,
+  all: readonly FakeRepository[],
+  rows: Rows,
+  told: Told,
+): Promise<void> {
   const stored = await rows(
     `select number, relation, target_repository_id as repo, target from native_link
      where repository_id = $1 and present order by number, relation, target_repository_id, target`,
@@ -152,8 +157,13 @@ async function compareLinks(repo: FakeRepository, rows: Rows, told: Told): Promi
       ...issue.blockedBy.map((blocker) => edge(issue, "blockedBy", blocker)),
     ])
     .map((row) => JSON.stringify(row));
-  // An issue that went elsewhere or is gone keeps its edges for the record.
-  const live = stored.filter(({ number }) => repo.record.issues.has(Number(number)));
+  // An edge to a tombstone stays, and stalls; and a tombstone keeps its own for the record.
+  const gone = all.flatMap(({ record }) =>
+    [...record.gone.keys()].map((number) => `${record.id} ${targetOf(number)}`),
+  );
+  const live = stored.filter(
+    (row) => repo.record.issues.has(Number(row.number)) && !gone.includes(`${row.repo} ${row.target}`),
+  );
   told("links", sorted(live.map((row) => JSON.stringify(row))), sorted(github));
 }
 
@@ -161,8 +171,10 @@ const edge = (issue: Issue, relation: string, target: Issue) => ({
   number: issue.number,
   relation,
   repo: target.repository.id,
-  target: `mem/backlog/issue-${target.number}`,
+  target: targetOf(target.number),
 });
+
+const targetOf = (number: number): string => `mem/backlog/issue-${number}`;
 
 const definitions = (repo: FakeRepository): Row[] =>
   [...repo.record.labels.values()]

@@ -19,7 +19,7 @@ const STALE = "stale";
 const BASE = "main";
 const OWN = "leasehold[bot]";
 
-type Happening = { readonly event: IssueEvent } | { readonly unlisted: Unlisted["what"] };
+type Happening = { readonly event: IssueEvent } | { readonly unlisted: Unlisted };
 
 /** The item's fate; null if the issue never was an item's. */
 export function expectedOf(issue: Issue, history: TrueHistory): Expected | null {
@@ -32,7 +32,7 @@ function inOrder(issue: Issue, history: TrueHistory): Happening[] {
   const happenings: Happening[] = [];
   const unlisted = history.unlistedOf(issue);
   for (let place = 0; place <= issue.events.length; place += 1) {
-    for (const { after, what } of unlisted) if (after === place) happenings.push({ unlisted: what });
+    for (const each of unlisted) if (each.after === place) happenings.push({ unlisted: each });
     const event = issue.events[place];
     if (event) happenings.push({ event });
   }
@@ -54,6 +54,8 @@ class Fate {
   /** The next close is that of this merge. */
   #merge: "right" | "wrong" | null = null;
 
+  #mergedAt: Date | null = null;
+
   constructor(issue: Issue) {
     this.#author = isHuman(issue.author.login, issue.viaApp?.slug ?? null);
   }
@@ -70,12 +72,13 @@ class Fate {
     if (!this.#isItem && this.#open && this.#labels.has("backlog")) this.#becomeItem();
   }
 
-  #takeUnlisted(what: Unlisted["what"]): void {
+  #takeUnlisted({ what, at }: Unlisted): void {
     switch (what.kind) {
       case "body":
         if (this.#isItem && !what.human) this.#admitted = false;
         return;
       case "merged":
+        this.#mergedAt = at;
         this.#merge = what.base === BASE ? "right" : "wrong";
         if (!this.#isItem || !this.#labels.has("backlog")) this.#isVague = true;
         else if (this.#merge === "right") this.#ended = "complete";
@@ -85,7 +88,7 @@ class Fate {
     }
   }
 
-  #takeEvent({ event, actor, viaApp, details }: IssueEvent): void {
+  #takeEvent({ event, actor, viaApp, details, createdAt }: IssueEvent): void {
     const human = isHuman(actor.login, viaApp?.slug ?? null);
     const label = nameOfLabel(details.label);
     switch (event) {
@@ -99,9 +102,12 @@ class Fate {
         this.#closed(String(details.state_reason ?? "none"), human);
         return;
       case "reopened":
+        // In one second with a merge, GitHub's times do not tell which came first.
+        if (this.#mergedAt?.getTime() === createdAt.getTime()) this.#isVague = true;
         this.#open = true;
         this.#merge = null;
-        this.#ended = null;
+        // An agent's reopening brings nothing back (protocol 8).
+        if (human) this.#ended = null;
         return;
       case "converted_to_discussion":
         this.#ended = "cancelled";
@@ -126,6 +132,8 @@ class Fate {
     this.#deleted = null;
     if (isDefinition) {
       if (label === GATE) this.#lastGate = { by: "other" };
+      // Taken off before anybody looked, it is as if it never was on: the list shows no difference.
+      if (label === STALE) this.#isVague = true;
       return;
     }
     if (label === GATE) {

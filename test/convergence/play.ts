@@ -27,6 +27,8 @@ export interface Stage {
 
 /** Longer than any lease that a dead process leaves behind. */
 const AFTER_DEATH_SECONDS = 400;
+/** News of a change so old is not waited for any more by a reading that sees it. */
+const SETTLED_SECONDS = 130;
 /** How many times a delivery or a write is tried again at most before everything is expected to be at rest. */
 const ROUNDS = 40;
 
@@ -67,7 +69,11 @@ class Game {
       made.as("alice").createBranch("dev");
       return made;
     };
-    this.#scene = { random: this.#random, repos: [repo("one"), repo("two")], history: new TrueHistory() };
+    this.#scene = {
+      random: this.#random,
+      repos: [repo("one"), repo("two")],
+      history: new TrueHistory(() => stage.clock.now()),
+    };
   }
 
   get told(): string[] {
@@ -185,6 +191,7 @@ class Game {
 
   async reconcile(): Promise<void> {
     this.#scene.history.tell("  reconciles");
+    await this.#stage.clock.pass(SETTLED_SECONDS);
     const program = await this.#living();
     for (const repo of this.#scene.repos) await program.reconcile(repo.id, "all");
   }

@@ -5,6 +5,7 @@ import type { Issue } from "../fake-github/state/model.ts";
 export interface Unlisted {
   /** So many of the issue's listed events came before it. */
   readonly after: number;
+  readonly at: Date;
   readonly what:
     | { readonly kind: "body"; readonly human: boolean }
     /** A pull request that is about the issue was merged into this branch. */
@@ -14,15 +15,20 @@ export interface Unlisted {
 }
 
 export class TrueHistory {
+  readonly #now: () => Date;
   readonly #unlisted = new Map<Issue, Unlisted[]>();
   /** Issues that a transfer took to another repository at some time. */
   readonly moved = new Set<Issue>();
   /** What was done, in words, for whoever must understand a failure. */
   readonly told: string[] = [];
 
+  constructor(now: () => Date) {
+    this.#now = now;
+  }
+
   note(issue: Issue, what: Unlisted["what"]): void {
     const known = this.#unlisted.get(issue) ?? [];
-    this.#unlisted.set(issue, [...known, { after: issue.events.length, what }]);
+    this.#unlisted.set(issue, [...known, { after: issue.events.length, at: this.#now(), what }]);
   }
 
   unlistedOf(issue: Issue): readonly Unlisted[] {

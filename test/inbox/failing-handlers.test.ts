@@ -10,7 +10,7 @@ import {
   failDelivery,
   finishDelivery,
   postponeDelivery,
-  storeDelivery,
+  storeDeliveries,
   takeDelivery,
 } from "../../src/store/inbox.ts";
 import type { FakeRepository } from "../fake-github/fake-repository.ts";
@@ -264,7 +264,7 @@ describe("a process that dies while it works on a delivery", () => {
       payload: JSON.stringify(payload),
     };
     const taken = await world.db.transaction().execute(async (trx) => {
-      await storeDelivery(trx, stored);
+      await storeDeliveries(trx, [stored]);
       return takeDelivery(trx, lane);
     });
     if (!taken) throw new Error("it was not taken");

@@ -6,7 +6,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Problem } from "../../contract/problem.ts";
 import type { Deps } from "../../services/deps.ts";
-import { receiveDelivery } from "../../services/receive-delivery.ts";
+import { deliveryReceiver } from "../../services/receive-delivery.ts";
 import { isSigned } from "./webhook-signature.ts";
 
 /** GitHub sends at most 25 MB. */
@@ -18,12 +18,13 @@ export function webhookRoute(scope: FastifyInstance, deps: Deps): void {
   scope.addContentTypeParser("*", { parseAs: "buffer", bodyLimit: BODY_LIMIT }, (_request, body, done) =>
     done(null, body),
   );
+  const receive = deliveryReceiver(deps);
   scope.post(
     "/api/github/webhooks",
     { bodyLimit: BODY_LIMIT, schema: { hide: true } },
     async (request, reply) => {
       const body = verified(request, deps);
-      const status = await receiveDelivery(deps, {
+      const status = await receive({
         body,
         deliveryId: header(request, "x-github-delivery"),
         event: header(request, "x-github-event"),

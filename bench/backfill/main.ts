@@ -1,0 +1,109 @@
+/**
+ * `npm run bench:backfill`: a large repository is taken up. How many requests it costs, how long it takes, and whether
+ * the memory that Leasehold needs grows with what it reads.
+ */
+
+import { fork } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { loadavg } from "node:os";
+import { parseArgs } from "node:util";
+import { percentile } from "../claims/measure.ts";
+import { query, setStage } from "../claims/stage.ts";
+import { startLeasehold } from "../webhooks/leasehold.ts";
+import type { Answer, Order } from "./github.ts";
+
+const SAMPLE_MS = 100;
+
+const { values: options } = parseArgs({
+  options: {
+    issues: { type: "string", default: "50000" },
+    comments: { type: "string", default: "200000" },
+    enrolled: { type: "string", default: "1000" },
+    json: { type: "string" },
+  },
+});
+
+interface Sample {
+  readonly heapMb: number;
+  readonly rssMb: number;
+}
+
+/** Of each fifth of the time: the heap's floor is what is kept between two collections, the peak of all what is needed. */
+function fifths(samples: readonly Sample[]) {
+  const size = Math.ceil(samples.length / 5);
+  return Array.from({ length: 5 }, (_, place) => {
+    const part = samples.slice(place * size, (place + 1) * size);
+    const heap = part.map(({ heapMb }) => heapMb);
+    return {
+      heapFloorMb: Math.round(percentile(heap, 0.05) ?? 0),
+      heapPeakMb: Math.round(Math.max(...heap)),
+      rssPeakMb: Math.round(Math.max(...part.map(({ rssMb }) => rssMb))),
+    };
+  });
+}
+
+const github = fork(new URL("github.ts", import.meta.url));
+const ask = <Kind extends Answer["kind"]>(
+  order: Order,
+  kind: Kind,
+): Promise<Extract<Answer, { kind: Kind }>> =>
+  new Promise((resolve, reject) => {
+    github.once("exit", (code) => reject(new Error(`the fake GitHub ended with ${code}`)));
+    github.once("message", (answer: Answer) => {
+      if (answer.kind === kind) resolve(answer as Extract<Answer, { kind: Kind }>);
+      else reject(new Error(`asked for ${kind}, and got ${answer.kind}`));
+    });
+    github.send(order);
+  });
+
+const stage = await setStage(null);
+try {
+  const [issues, comments, enrolled] = [options.issues, options.comments, options.enrolled].map(Number);
+  const filled = await ask(
+    { kind: "fill", issues: issues ?? 0, comments: comments ?? 0, enrolled: enrolled ?? 0 },
+    "ready",
+  );
+  const url = await stage.empty("backfill");
+  const app = await startLeasehold(url, {
+    appId: filled.appId,
+    privateKey: filled.privateKey,
+    secret: filled.secret,
+    githubApiUrl: filled.url,
+  });
+  const samples: Sample[] = [];
+  const sampler = setInterval(() => {
+    const { heapUsed, rss } = process.memoryUsage();
+    samples.push({ heapMb: heapUsed / 2 ** 20, rssMb: rss / 2 ** 20 });
+  }, SAMPLE_MS);
+  const began = performance.now();
+  await ask({ kind: "install", webhooks: `${app.address}/api/github/webhooks` }, "installed");
+  for (;;) {
+    const { rows } = await query<{ state: string }>(url, "select backfill_state as state from repository");
+    if (rows[0]?.state === "done") break;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+  const seconds = (performance.now() - began) / 1000;
+  clearInterval(sampler);
+  const { requests } = await ask({ kind: "count" }, "counted");
+  const stored = await query<Record<string, number>>(
+    url,
+    `select (select count(*)::int from issue) as issues, (select count(*)::int from issue_comment) as comments,
+       (select count(*)::int from item) as items`,
+  );
+  await app.stop();
+  const total = Object.values(requests).reduce((sum, count) => sum + count, 0);
+  const found = {
+    load: loadavg()[0],
+    seconds,
+    total,
+    requests,
+    stored: stored.rows[0],
+    memory: fifths(samples),
+  };
+  process.stdout.write(`${JSON.stringify(found, null, 2)}\n`);
+  if (options.json !== undefined) await writeFile(options.json, `${JSON.stringify(found, null, 2)}\n`);
+} finally {
+  github.removeAllListeners("exit");
+  github.kill();
+  await stage.end();
+}
