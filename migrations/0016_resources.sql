@@ -151,6 +151,22 @@ create trigger item_rests after update of state, hold_at on item for each row
   when ((new.state is not null and old.state is distinct from new.state) or (old.hold_at is null and new.hold_at is not null))
   execute function on_item_rests();
 
+create function on_resource_lease_event() returns trigger language plpgsql as $$
+begin
+  if new.ended is null then
+    perform log_event(new.repository_id, 'resource.acquired', new.number,
+      jsonb_build_object('key', new.key, 'expiresAt', new.expires_at));
+  else
+    perform log_event(new.repository_id, 'resource.released', new.number,
+      jsonb_build_object('key', new.key, 'how', new.ended));
+  end if;
+  return null;
+end $$;
+create trigger resource_lease_taken_event after insert on resource_lease for each row
+  execute function on_resource_lease_event();
+create trigger resource_lease_ended_event after update of ended on resource_lease for each row
+  when (old.ended is null and new.ended is not null) execute function on_resource_lease_event();
+
 create type resource_conflict as (keys text[], until timestamptz);
 
 -- Which of some keys other items hold, and until when all of them may be free. No keys: nothing is in the way.
@@ -245,11 +261,20 @@ begin
   return json_build_object('resources', hold_resources(repo, num, needs, p_fence, p_actor, moment, epic.lease_expires_at));
 end $$;
 
+-- ---------------------------------------------------------------- a human's label on what is worked on
+
+-- A human asked for it to be parked while somebody worked on it: nobody gets it after that, and the sweep parks it when
+-- it is free (protocol 5). `park_at`: GitHub's time of the label.
+alter table item add column park_by text, add column park_at timestamptz;
+create index item_park_asked on item (repository_id, number) where park_by is not null;
+
 -- ---------------------------------------------------------------- claims
 
 alter type claim_verdict
-  -- Its tags name resources; and those that are in the way.
-  add attribute needs boolean, add attribute contended text[];
+  -- Its tags name resources; and those of them that are in the way.
+  add attribute needs boolean, add attribute contended text[],
+  -- It is blocked by a defect of its own.
+  add attribute flawed boolean;
 
 create or replace function refusal_json(verdict claim_verdict, moment timestamptz, ticket bigint) returns json
 language plpgsql immutable as $$
@@ -257,10 +282,12 @@ begin
   return json_build_object('granted', false, 'reason', verdict.reason,
     'retryAfterMs', case when verdict.retry_at is not null
       then greatest(1, ceil(extract(epoch from verdict.retry_at - moment) * 1000))::bigint end,
-    'blockers', coalesce(verdict.blockers, '{}'), 'ticket', ticket, 'contendedResources', verdict.contended);
+    'blockers', coalesce(verdict.blockers, '{}'), 'ticket', ticket, 'contendedResources', verdict.contended,
+    'flawed', verdict.flawed);
 end $$;
 
--- As in 0008; and last of all, resources that other items hold.
+-- As in 0008; and whom a human asked to be parked, resources that other items hold, and last of all the defects that take
+-- an item out of the ready set (protocol 6).
 create or replace function judge_item(
   repo bigint, num integer, p_owner text, p_actor text, p_region text, p_deployment text, p_scope text,
   p_takeover boolean, ahead boolean, moment timestamptz, p_ticket bigint default null
@@ -277,6 +304,7 @@ declare
 begin
   select i.enrolled, i.admitted, i.state, i.issue_open, i.home_region, i.open_blockers, i.parts, i.ancestors,
     i.integrates, i.threshold, i.active_at, i.attempts_after, i.marked, i.tags, i.title, i.url, i.hold_at, i.review, i.resource_keys,
+    i.park_by, i.offered, i.flawed,
     c.fence, c.live, c.owner, c.actor, c.lease_expires_at, c.reclaims, c.grants
   into f
   from item i left join claim c on c.repository_id = repo and c.topic = 'backlog' and c.id = p_id
@@ -309,6 +337,9 @@ begin
     v.retry_at := f.lease_expires_at;
     return v;
   end if;
+
+  -- A human's label: nobody goes on after the one who has it now.
+  if f.park_by is not null then v.reason := 'parked'; return v; end if;
 
   -- Its pull request waits for people or checks: nobody's turn, the same owner's included.
   if f.review = 'in_review' then v.reason := 'in_review'; return v; end if;
@@ -375,9 +406,16 @@ begin
       return v;
     end if;
   end if;
+  -- What is offered has none; only the others are looked at.
+  if not f.offered and (f.flawed or not tags_sound(f.tags)) then
+    v.reason := 'blocked';
+    v.blockers := '{}';
+    v.flawed := true;
+    return v;
+  end if;
   return row(null, null, null, f.fence, f.live, f.owner, f.actor, f.reclaims, f.grants,
     v.attempts, v.threshold, r.installation_id is not null, f.tags, f.title, f.url, f.review,
-    f.resource_keys is not null, null)::claim_verdict;
+    f.resource_keys is not null, null, false)::claim_verdict;
 end $$;
 
 create or replace function judge_record(
@@ -406,7 +444,7 @@ begin
     return v;
   end if;
   return row(null, null, null, f.fence, f.live, f.owner, f.actor, f.reclaims, f.grants,
-    null, null, false, null, f.title, null, null, false, null)::claim_verdict;
+    null, null, false, null, f.title, null, null, false, null, false)::claim_verdict;
 end $$;
 
 -- As in 0008; and what the item needs is taken with the claim, all of it or nothing. Whoever needs nothing pays for one
@@ -581,4 +619,50 @@ begin
     where l.repository_id = repo and l.fence = p_fence and l.ended is null and l.expires_at > moment;
   end if;
   return json_build_object('verdict', 'renew', 'leaseExpiresAt', expires, 'previousLeaseExpiresAt', c.lease_expires_at);
+end $$;
+
+-- As in 0008; and what a human asked to be parked is parked when its claim ends.
+create or replace function release_claim(
+  repo bigint, p_topic text, p_id text, p_fence bigint, p_actor text, p_note text, p_parks boolean
+) returns text language plpgsql volatile as $$
+declare
+  num integer := item_number(p_topic, p_id);
+  moment timestamptz;
+  c record;
+  i record;
+begin
+  if repo < 0 and not hold_local_repository(repo) then return 'moved'; end if;
+  perform pg_advisory_xact_lock(hashtextextended(repo || '/' || p_topic || '/' || p_id, 7203));
+  moment := db_now();
+  select fence, live, actor, owner into c from claim where repository_id = repo and topic = p_topic and id = p_id;
+  if not found then
+    return case when exists (select 1 from record where repository_id = repo and topic = p_topic and id = p_id
+      and (expires_at is null or expires_at > moment)) then 'unclaimed' else 'missing' end;
+  end if;
+  if c.fence <> p_fence then return 'stale'; end if;
+  if not c.live then return 'unclaimed'; end if;
+  if c.actor <> p_actor then return 'not_holder'; end if;
+  if num is not null then
+    select n.state, r.installation_id is not null as markable,
+      n.state is null and n.review is distinct from 'in_review' and (n.park_by is not null
+        or attempts_of(repo, num, n.attempts_after)
+          >= coalesce(n.threshold, (r.settings ->> 'poisonThreshold')::integer, 3)) as poisoned
+    into i
+    from item n join repository r on r.id = repo
+    where n.repository_id = repo and n.number = num;
+    if i.poisoned and not p_parks then return 'poisoned'; end if;
+  end if;
+  update claim set live = false, released_at = moment
+  where repository_id = repo and topic = p_topic and id = p_id and fence = p_fence and live;
+  update claim_grant set ended = 'released', ended_at = moment
+  where repository_id = repo and topic = p_topic and id = p_id and fence = p_fence and ended is null;
+  if num is null then return 'release'; end if;
+  if i.poisoned then return 'poisoned'; end if;
+  if i.markable and i.state is null then
+    insert into outbox (repository_id, issue_number, kind, promise, payload, created_at, next_try_at)
+    values (repo, num, 'release_outcome', 'outcome:' || num || ':' || p_fence || ':released',
+      jsonb_build_object('number', num, 'owner', c.owner, 'fence', p_fence, 'note', p_note), moment, moment)
+    on conflict (repository_id, promise) where state = 'pending' do nothing;
+  end if;
+  return 'release';
 end $$;

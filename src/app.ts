@@ -17,6 +17,7 @@ import { EventFeed } from "./services/event-feed.ts";
 import { KeyWatch } from "./services/key-watch.ts";
 import { KnownCallers } from "./services/known-callers.ts";
 import { KnownNames } from "./services/known-names.ts";
+import { Metrics } from "./services/metrics.ts";
 import { Setup } from "./services/setup.ts";
 import { supervisor } from "./services/supervise-requests.ts";
 import { TokenWatch } from "./services/token-watch.ts";
@@ -67,7 +68,8 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
     const applied = await migrate(database);
     if (applied.length > 0) log.info({ applied }, "migrations were applied");
     const replica = randomUUID();
-    const line = new ClaimLine(database.db, replica, log);
+    const metrics = new Metrics();
+    const line = new ClaimLine(database.db, replica, log, metrics);
     const names = new KnownNames();
     const callers = new KnownCallers();
     const watch = new TokenWatch(database.db, log);
@@ -81,8 +83,13 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
       workflows: new WorkflowTokens(config.oidc),
       watch,
       events,
+      metrics,
       db: database.db,
-      github: new GitHubConnection({ baseUrl: config.githubApiUrl, log }),
+      github: new GitHubConnection({
+        baseUrl: config.githubApiUrl,
+        log,
+        onRequest: (request) => metrics.github(request),
+      }),
       log,
       region: config.region,
       lease: { defaultSeconds: config.defaultLeaseSeconds, maxSeconds: config.maxLeaseSeconds },

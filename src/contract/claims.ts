@@ -102,6 +102,7 @@ export const ClaimRefused = z
     reason: z.string(),
     retryAfterMs: z.int().optional(),
     blockers: z.array(z.int()),
+    detail: z.string().optional().meta({ description: "What the reason does not say by itself" }),
     errorKind: z
       .literal("transient")
       .optional()

@@ -138,11 +138,11 @@ export function defectsOf(facts: DefectFacts): Defect[] {
     );
   }
   const settled = facts.stateAt !== null && facts.stateAt < facts.settledBefore;
-  if (item.state === "complete" && item.issueOpen && settled) {
+  if ((item.state === "complete" || item.state === "cancelled") && item.issueOpen && settled) {
     report(
       "item_complete_issue_open",
       "open",
-      "complete, but its issue is open: close it, or reopen to bring it back",
+      `${item.state}, but its issue is open: close it, or close and reopen it as a human to bring it back`,
     );
   }
   if (item.state === "complete" && item.review !== null) {

@@ -78,7 +78,7 @@ export function leavesQuestion(
     priorities.join() !== [...item.priorities].sort().join() ||
     isOver === issue.open ||
     (!isOver && wanted && item.admitted === hasLabel(issue.labels, gate)) ||
-    (!isOver && (item.state === "parked") !== hasLabel(issue.labels, stale))
+    (!isOver && (item.state === "parked" || item.parkAsked) !== hasLabel(issue.labels, stale))
   );
 }
 
@@ -114,10 +114,21 @@ function admissionPlan(item: KnownItem, facts: HistoryPlanFacts): Transition[] {
 
 function parkingPlan(item: KnownItem, facts: HistoryPlanFacts): Transition[] {
   const { issue, settings, stale, pending, ended } = facts;
-  if (item.state === null && parksByHuman(facts, item)) {
+  if (item.state === null && !item.parkAsked && parksByHuman(facts, item)) {
     // What had ended is not parked.
     const isAfterEnd = !issue.open && ended !== null && stale !== null && stale.at > ended.at;
-    return isAfterEnd ? [] : [{ kind: "park", by: stale?.login ?? GHOST }];
+    const kind = item.isLeftAlone ? "ask_park" : "park";
+    return isAfterEnd ? [] : [{ kind, by: stale?.login ?? GHOST }];
+  }
+  if (
+    item.state === null &&
+    item.parkAsked &&
+    !pending.stale &&
+    !hasLabel(issue.labels, settings.labels.stale)
+  ) {
+    return stale?.action === "unlabeled" && stale.human
+      ? [{ kind: "ask_park", by: null }]
+      : [{ kind: "add_label", label: settings.labels.stale }];
   }
   if (item.state !== "parked" || hasLabel(issue.labels, settings.labels.stale) || pending.stale) return [];
   if (stale?.action !== "unlabeled" || !isNews(stale, item.stateEventAt)) return [];
@@ -144,7 +155,11 @@ function endingPlan(item: KnownItem, { issue, ended, pending }: HistoryPlanFacts
   if (pending.state) return [];
   if (ended.action === "reopened") {
     if (!issue.open) return [];
-    if (isOver) return isEarlier(ended, item.stateEventAt) ? [] : [{ kind: "reopen", by, at: ended.at }];
+    // An agent's reopening brings nothing back (protocol 8).
+    if (isOver)
+      return !ended.human || isEarlier(ended, item.stateEventAt)
+        ? []
+        : [{ kind: "reopen", by, at: ended.at }];
     return item.state === null && isNews(ended, item.stateEventAt)
       ? [{ kind: "still_open", at: ended.at }]
       : [];

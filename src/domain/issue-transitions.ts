@@ -25,6 +25,10 @@ export interface KnownItem {
   /** GitHub's time of the event that decided the state; null when Leasehold itself did, or nothing yet. */
   readonly stateEventAt: Date | null;
   readonly priorities: readonly string[];
+  /** Held, quarantined or in review: it is not parked now (protocol 5). */
+  readonly isLeftAlone: boolean;
+  /** A human asked for it to be parked when that is over. */
+  readonly parkAsked: boolean;
 }
 
 /** The issue as the mirror has it after the event. */
@@ -44,6 +48,8 @@ export interface ReadsNeeded {
   readonly events: boolean;
   /** Pull requests that name the issue: GitHub closes on a merge in the merger's name. */
   readonly pulls: boolean;
+  /** Who put the stale label on an issue that becomes an item. */
+  readonly stale: boolean;
   /** What became of the gate label, which is not where it should be: its own news may still be to come. */
   readonly gate: boolean;
 }
@@ -71,24 +77,31 @@ export function readsNeeded(
   settings: RepositorySettings,
 ): ReadsNeeded {
   const { gate, stale } = settings.labels;
-  if (item === null)
+  if (item === null) {
+    const enrols = wantsItem(event, issue, settings);
+    const shows = enrols && hasLabel(issue.labels, stale);
+    const parks = shows && isLabelEvent(event, "labeled", stale);
     return {
-      sender: false,
-      author: wantsItem(event, issue, settings),
-      events: false,
+      sender: parks,
+      author: enrols,
+      events: parks,
       pulls: false,
+      stale: shows && !parks,
       gate: false,
     };
+  }
   const removal = isLabelEvent(event, "unlabeled", gate) || isLabelEvent(event, "unlabeled", stale);
   const closed = event.action === "closed";
   const edited = event.action === "edited" && event.bodyChanged && item.admitted;
   const parks = isLabelEvent(event, "labeled", stale);
   const withdraws = isLabelEvent(event, "labeled", gate) && item.admitted;
+  const reopens = event.action === "reopened" && isEnded(item);
   return {
-    sender: removal || closed || edited || parks,
+    sender: removal || closed || edited || parks || reopens,
     author: false,
-    events: removal || closed || parks || withdraws,
+    events: removal || closed || parks || withdraws || reopens,
     pulls: closed,
+    stale: false,
     gate: !removal && isGateMissing(event, issue, item, settings),
   };
 }
@@ -100,16 +113,17 @@ function isGateMissing(
   item: KnownItem,
   settings: RepositorySettings,
 ): boolean {
-  const isOver = item.state === "complete" || item.state === "cancelled";
   return (
     !item.admitted &&
     issue.open &&
-    (!isOver || event.action === "reopened") &&
+    (!isEnded(item) || event.action === "reopened") &&
     isWanted(issue, settings) &&
     !isGone(event) &&
     !hasLabel(issue.labels, settings.labels.gate)
   );
 }
+
+const isEnded = ({ state }: KnownItem): boolean => state === "complete" || state === "cancelled";
 
 export interface IssueFacts {
   readonly event: IssueEvent;
@@ -121,6 +135,8 @@ export interface IssueFacts {
   readonly gateIsExplained: boolean;
   /** Who vouches for an issue that becomes an item. */
   readonly author: { readonly login: string | null; readonly human: boolean };
+  /** The human who put the stale label on an issue that becomes an item; null: nobody did, or no human. */
+  readonly staleBy: string | null;
   /** GitHub closed the issue because a pull request naming it merged into another branch than the item's. */
   readonly closedByWrongMerge: boolean;
 }
@@ -134,6 +150,8 @@ export type Transition =
   | { readonly kind: "add_label"; readonly label: string }
   | { readonly kind: "agent_removed_label"; readonly label: string; readonly by: string }
   | { readonly kind: "park"; readonly by: string }
+  /** When nobody is at it any more; null: no longer. */
+  | { readonly kind: "ask_park"; readonly by: string | null }
   | { readonly kind: "unpark"; readonly by: string }
   | { readonly kind: "complete"; readonly by: string; readonly at?: Date }
   | { readonly kind: "cancel"; readonly by: string; readonly at?: Date }
@@ -154,11 +172,15 @@ export function transitionsOf(facts: IssueFacts): Transition[] {
   ];
 }
 
-function enrol({ issue, settings, author }: IssueFacts): Transition[] {
+function enrol({ event, issue, settings, author, actor, staleBy }: IssueFacts): Transition[] {
   const gated = hasLabel(issue.labels, settings.labels.gate);
   const admitted = author.human && !gated;
   const plan: Transition[] = [{ kind: "enrol", admitted, by: admitted ? author.login : null }];
   if (!admitted && !gated) plan.push({ kind: "add_label", label: settings.labels.gate });
+  const isParking = isLabelEvent(event, "labeled", settings.labels.stale) && actor.human;
+  const parkedBy = isParking ? actor.login : staleBy;
+  if (parkedBy !== null && hasLabel(issue.labels, settings.labels.stale))
+    plan.push({ kind: "park", by: parkedBy });
   return plan;
 }
 
@@ -205,30 +227,31 @@ function parking(item: KnownItem, { event, issue, settings, actor }: IssueFacts)
   const late = item.stateEventAt !== null && event.at < item.stateEventAt;
   if (isLabelEvent(event, "labeled", stale)) {
     // Other tools use the name: only a human's label parks.
-    return item.state === null && actor.human && !late ? [{ kind: "park", by: actor.login }] : [];
+    if (item.state !== null || item.parkAsked || !actor.human || late) return [];
+    return [{ kind: item.isLeftAlone ? "ask_park" : "park", by: actor.login }];
   }
-  if (isLabelEvent(event, "unlabeled", stale) && item.state === "parked" && !late) {
-    if (actor.human) return hasLabel(issue.labels, stale) ? [] : [{ kind: "unpark", by: actor.login }];
+  const isAsked = item.state === null && item.parkAsked;
+  const isParked = item.state === "parked" || isAsked;
+  if (isLabelEvent(event, "unlabeled", stale) && isParked && !late) {
+    const undo: Transition = isAsked ? { kind: "ask_park", by: null } : { kind: "unpark", by: actor.login };
+    if (actor.human) return hasLabel(issue.labels, stale) ? [] : [undo];
     const record: Transition = { kind: "agent_removed_label", label: stale, by: actor.login };
     return hasLabel(issue.labels, stale) ? [record] : [{ kind: "add_label", label: stale }, record];
   }
   // Whoever deletes a label's definition takes it off every issue, and rules on none of them.
   const isDeleted = event.action === "unlabeled" && event.label === null;
-  if (isDeleted && item.state === "parked" && !hasLabel(issue.labels, stale))
-    return [{ kind: "add_label", label: stale }];
+  if (isDeleted && isParked && !hasLabel(issue.labels, stale)) return [{ kind: "add_label", label: stale }];
   return [];
 }
 
 function ending(item: KnownItem, { event, issue, actor, closedByWrongMerge }: IssueFacts): Transition[] {
   const late = item.stateEventAt !== null && event.at < item.stateEventAt;
   if (event.action === "reopened" && issue.open && !late) {
-    const ended = item.state === "complete" || item.state === "cancelled";
-    return ended ? [{ kind: "reopen", by: actor.login }] : [];
+    // An agent's reopening brings nothing back (protocol 8): it stays at its end, and the two stores' differing is a defect.
+    return isEnded(item) && actor.human ? [{ kind: "reopen", by: actor.login }] : [];
   }
   if (isGone(event)) {
-    return item.state === "complete" || item.state === "cancelled"
-      ? []
-      : [{ kind: "cancel", by: actor.login }];
+    return isEnded(item) ? [] : [{ kind: "cancel", by: actor.login }];
   }
   if (event.action !== "closed" || issue.open || !actor.human || closedByWrongMerge) return [];
   const completed = issue.stateReason === "completed" || issue.stateReason === null;

@@ -71,7 +71,7 @@ export function byUrgency(a: ItemFacts, b: ItemFacts): number {
 /** Finishing it is the cheapest work there is (protocol 6). */
 export const isResumable = (item: ItemFacts): boolean => item.review?.review === "resumable";
 
-/** Work in flight that is not among the items: out of the reader's sight, but in the way all the same. */
+/** Work in flight that is not among the items: of another epic, or out of the reader's sight; in the way all the same. */
 export interface FlightElsewhere {
   readonly number: number;
   readonly radius: readonly string[];
@@ -79,7 +79,10 @@ export interface FlightElsewhere {
   readonly atWork: boolean;
 }
 
-/** Sorts the items of a repository into the lists of `GET R/ready`. `items` are the live and the parked ones. */
+/**
+ * Sorts items into the lists of `GET R/ready`: the live and the parked ones of a repository, or of a part of it. Then
+ * `elsewhere` is what is in flight in the rest.
+ */
 export function readySet(
   items: readonly ItemFacts[],
   defects: readonly Defect[],
@@ -184,6 +187,7 @@ function moves(reason: ReadyReason, item: ItemFacts, moving: ReadonlySet<number>
     case "not_quiesced":
       return moving.size > 0; // moves with its parts, each of which is judged itself; never alone
     case "quarantined":
+    case "parked": // the sweep does it when its work has come to its end
     case "ancestor_claimed":
     case "resource_unavailable":
     case "contended":

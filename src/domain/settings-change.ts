@@ -141,12 +141,18 @@ function guardLabel(key: string, current: string, wanted: string): Guarded<strin
     : kept(current, `\`labels.${key}\` stays "${current}", and does not become "${wanted}"`);
 }
 
-/** Whoever was an agent stays one; more may be added. */
+/**
+ * Whoever was an agent stays one. And nobody becomes one: listing a human takes away what only humans may do (their park
+ * label, their closing, their unpark), so that an agent could list its overseers.
+ */
 function guardAgents(current: readonly string[], wanted: readonly string[]): Guarded<readonly string[]> {
   const lost = current.filter((login) => !isListedAgent(login, wanted));
-  return lost.length === 0
-    ? taken(wanted)
-    : { value: [...wanted, ...lost], held: [`\`agents\` still lists ${lost.join(", ")}`] };
+  const more = wanted.filter((login) => !isListedAgent(login, current));
+  const held = [
+    ...(lost.length === 0 ? [] : [`\`agents\` still lists ${lost.join(", ")}`]),
+    ...(more.length === 0 ? [] : [`\`agents\` does not list ${more.join(", ")} yet`]),
+  ];
+  return held.length === 0 ? taken(wanted) : { value: current, held };
 }
 
 /** `stricter` picks the stricter of two values. */

@@ -53,6 +53,8 @@ export interface ItemFacts {
   readonly radius: readonly string[];
   /** What its own open pull requests mean for it; null: none is open. */
   readonly review: ItemReview | null;
+  /** A human asked by label for it to be parked, while it was worked on. `at` is GitHub's time. */
+  readonly parkAsked: { readonly by: string; readonly at: Date } | null;
   /** The resources that it needs and other items hold. */
   readonly takenResources: readonly string[];
 }
@@ -163,6 +165,10 @@ export function reasonsAgainst(item: ItemFacts, asker: Asker): Reason[] {
   }
   const held = isHeld(item.claim, asker.now);
   if (held) reasons.push({ reason: "contended" });
+  if (item.parkAsked && !held) {
+    const detail = `@${item.parkAsked.by} labelled it to be parked; the sweep does it when its work has come to its end`;
+    reasons.push({ reason: "parked", rulingOwner: item.parkAsked.by, question: null, detail });
+  }
   // Its holder goes on; for everybody else others are to say something first, the same owner included.
   if (item.review?.review === "in_review" && !held) {
     const { pull, waits } = item.review;
@@ -196,6 +202,12 @@ export const roleFacts = (item: ItemFacts, now: Date): RoleFacts => ({
   onHold: item.hold !== null,
   pullOpen: item.review !== null,
 });
+
+/** What is held, still moves after a lapse, or waits for people and checks runs to its own end before it is parked. */
+export const isLeftAlone = (item: ItemFacts, now: Date): boolean =>
+  isHeld(item.claim, now) ||
+  quarantineEnd(item, { now, region: null }) > now ||
+  item.review?.review === "in_review";
 
 /**
  * Until when others are kept from an item that lapsed but is active: its lease ended, its work goes on. Never the

@@ -8,9 +8,9 @@ import { RequestError } from "@octokit/request-error";
 import type { Logger } from "pino";
 import { Probot } from "probot";
 import { failureOf, isKeyRefused } from "./failure.ts";
-import { type Client, octokitFor, type Supervisor } from "./installation-octokit.ts";
+import { type Client, type GitHubRequest, octokitFor, type Supervisor } from "./installation-octokit.ts";
 
-export type { Client };
+export type { Client, GitHubRequest };
 
 export interface AppCredentials {
   readonly appId: number;
@@ -25,6 +25,8 @@ export interface ConnectionOptions {
   readonly log: Logger;
   /** How long one request may take. */
   readonly timeoutMs?: number;
+  /** Told of every request, when it was answered or given up. */
+  onRequest?(request: GitHubRequest): void;
 }
 
 type Connected = { readonly app: AppCredentials; readonly probot: Probot };
@@ -120,8 +122,8 @@ export class GitHubConnection {
   }
 
   #octokit(supervisor: Supervisor) {
-    const { baseUrl, timeoutMs = TIMEOUT_MS } = this.#options;
-    return octokitFor({ baseUrl, timeoutMs, stopping: this.#stopping.signal, supervisor });
+    const { baseUrl, timeoutMs = TIMEOUT_MS, onRequest = () => {} } = this.#options;
+    return octokitFor({ baseUrl, timeoutMs, stopping: this.#stopping.signal, supervisor, onRequest });
   }
 
   #refuseKey(app: AppCredentials, message: string): void {

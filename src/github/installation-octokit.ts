@@ -4,6 +4,7 @@
  */
 
 import { request } from "@octokit/request";
+import { RequestError } from "@octokit/request-error";
 import { ProbotOctokit } from "probot";
 import { isKeyRefused, isTokenRefused } from "./failure.ts";
 
@@ -20,6 +21,19 @@ export interface Supervisor {
   keyRefused(message: string): void;
 }
 
+/** A request to GitHub, without anything of what it was about. */
+export interface GitHubRequest {
+  readonly method: string;
+  /** Its template: `/repos/{owner}/{repo}/issues`. */
+  readonly endpoint: string;
+  /** Null: there was no answer. */
+  readonly status: number | null;
+  /** Null: as the App itself. */
+  readonly installationId: number | null;
+  /** How many requests GitHub still allows in this hour, if it said so. */
+  readonly remaining: number | null;
+}
+
 export interface OctokitOptions {
   readonly baseUrl: string;
   /** How long one request may take. */
@@ -27,6 +41,8 @@ export interface OctokitOptions {
   /** Cuts off what is under way and all to come. */
   readonly stopping: AbortSignal;
   readonly supervisor: Supervisor;
+  /** Told of every request, when it was answered or given up. */
+  readonly onRequest: (request: GitHubRequest) => void;
 }
 
 /** Octokit keeps tokens for 59 minutes, under the installation's id; without one the client acts as the App. */
@@ -36,7 +52,7 @@ interface Auth {
 }
 
 export function octokitFor(options: OctokitOptions): typeof ProbotOctokit {
-  const { baseUrl, timeoutMs, stopping, supervisor } = options;
+  const { baseUrl, timeoutMs, stopping, supervisor, onRequest } = options;
   const Base = ProbotOctokit.plugin((octokit, given) => {
     const auth = given.auth as Auth;
     octokit.hook.before("request", (asked) => {
@@ -49,7 +65,9 @@ export function octokitFor(options: OctokitOptions): typeof ProbotOctokit {
       // Asking for a token comes here too, from within the request that it is for.
       const isForApp = asked.url.replace(baseUrl, "").startsWith("/app");
       const { installationId } = auth;
-      const once = () => sendWithFreshToken(async () => send(asked), isForApp ? {} : auth);
+      const by = isForApp ? {} : auth;
+      const sendTold = () => told(onRequest, asked, by.installationId ?? null, async () => send(asked));
+      const once = () => sendWithFreshToken(sendTold, by);
       try {
         return installationId === undefined || isForApp || asked.method === "GET"
           ? await once()
@@ -69,6 +87,35 @@ export function octokitFor(options: OctokitOptions): typeof ProbotOctokit {
     // Without this, asking for an installation's token ignores the base URL.
     auth: { ...(given.auth as object), request: request.defaults({ baseUrl }) },
   })) as unknown as typeof ProbotOctokit;
+}
+
+interface Answered {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, unknown>>;
+}
+
+/** Sends, and tells `onRequest` what came of it. */
+async function told<T extends Answered>(
+  onRequest: OctokitOptions["onRequest"],
+  { method, url }: { readonly method: string; readonly url: string },
+  installationId: number | null,
+  send: () => Promise<T>,
+): Promise<T> {
+  const tell = (answer: Answered | undefined): void => {
+    const { status = null, headers = {} } = answer ?? {};
+    const said = headers["x-ratelimit-remaining"];
+    const remaining = said === undefined || said === "" ? null : Number(said);
+    onRequest({ method, endpoint: url, status, installationId, remaining });
+  };
+  try {
+    const answer = await send();
+    tell(answer);
+    return answer;
+  } catch (error) {
+    // Octokit makes a 500 of its own of what was not answered.
+    tell(error instanceof RequestError ? error.response : undefined);
+    throw error;
+  }
 }
 
 /**

@@ -53,7 +53,7 @@ export async function applyIssueEvent(deps: Deps, seq: number, payload: Payload)
 
   const before = await findIssue(deps.db, repository.id, number);
   const after = mirrored(before?.issue ?? null, incoming, event);
-  const item = await knownItem(deps.db, repository.id, number);
+  const item = await knownItem(deps.db, repository, number);
   const reads = readsNeeded(event, knownIssue(after), item, repository.settings);
   const asked = await gather(deps, repository, payload, {
     reads,
@@ -75,7 +75,7 @@ export async function applyIssueEvent(deps: Deps, seq: number, payload: Payload)
     const change = mergeIssue(stored?.issue ?? null, incoming, asked.delta);
     if (change.kind === "save") await saveIssue(trx, repository.id, change.issue);
     const issue = change.kind === "save" ? change.issue : (stored?.issue ?? incoming);
-    const current = await knownItem(trx, repository.id, number);
+    const current = await knownItem(trx, repository, number);
     const needed = readsNeeded(event, knownIssue(issue), current, repository.settings);
     if (isMore(needed, reads)) throw new ChangedMeanwhile();
     const merge = asked.merge && (await meaningOfMerge(trx, repository, number, asked.merge));
@@ -87,6 +87,7 @@ export async function applyIssueEvent(deps: Deps, seq: number, payload: Payload)
       actor: asked.actor,
       author: asked.author,
       gateIsExplained: asked.gateIsExplained,
+      staleBy: asked.staleBy,
       closedByWrongMerge: merge?.isWrong ?? false,
     };
     const context = { issue, eventAt: event.at, region: deps.region, merge: merge?.completion ?? null };
@@ -118,6 +119,7 @@ const isMore = (needed: ReadsNeeded, had: ReadsNeeded): boolean =>
   (needed.author && !had.author) ||
   (needed.events && !had.events) ||
   (needed.pulls && !had.pulls) ||
+  (needed.stale && !had.stale) ||
   (needed.gate && !had.gate);
 
 interface Question {
@@ -136,6 +138,7 @@ interface Asked {
   readonly actor: IssueFacts["actor"];
   readonly author: IssueFacts["author"];
   readonly gateIsExplained: boolean;
+  readonly staleBy: IssueFacts["staleBy"];
   /** A later act took the event back. */
   readonly isUndone: boolean;
   /** It is a discussion now, and was closed by that (github-cases 30). */
@@ -159,6 +162,7 @@ async function gather(
     actor: { login: loginOf(payload.sender), human: false },
     author: { login: after.authorLogin, human: false },
     gateIsExplained: false,
+    staleBy: null,
     isUndone: false,
     isConverted: false,
     delta: event,
@@ -182,6 +186,7 @@ async function gather(
     actor: { ...unasked.actor, human: isHuman && listed?.act.viaApp !== true },
     author: reads.author ? await askAuthor(client, repository, event, after) : unasked.author,
     gateIsExplained: reads.gate && (await isGateExplained(client, repository, question)),
+    staleBy: reads.stale ? await askStale(client, repository, after.number) : null,
     isUndone,
     isConverted,
     delta: listed === null ? event : deltaOf(listed, event),
@@ -245,6 +250,13 @@ async function askAuthor(
     events: event.action === "opened" ? [] : await readGateActs(client, repository, issue.number),
   });
   return { login: history.by, human: history.admitted };
+}
+
+/** The human who put the stale label on the issue, where the last who did was one. */
+async function askStale(client: Client, repository: Repository, number: number): Promise<string | null> {
+  const events = await readIssueEvents(client, repository, number);
+  const [last] = await labelActs(client, repository, events, repository.settings.labels.stale);
+  return last?.action === "labeled" && last.human ? last.login : null;
 }
 
 const readGateActs = async (client: Client, repository: Repository, number: number): Promise<LabelEvent[]> =>

@@ -66,7 +66,7 @@ export async function takeIssue(
     before !== null &&
     isSameIssue(before.issue, incoming);
   if (isKnown) {
-    const item = await knownItem(deps.db, repository.id, incoming.number);
+    const item = await knownItem(deps.db, repository, incoming.number);
     if (!leavesQuestion(knownIssue(incoming), item, repository.settings)) return;
   }
   const wasOpen = reading.from !== null && incoming.createdAt >= reading.from;
@@ -110,7 +110,7 @@ async function mayBeTold(
   { number, updatedAt }: IssueSnapshot,
   { now }: Reading,
 ): Promise<boolean> {
-  if (now === null || !(await knownItem(deps.db, repository.id, number))?.admitted) return false;
+  if (now === null || !(await knownItem(deps.db, repository, number))?.admitted) return false;
   const isNews = now.getTime() - updatedAt.getTime() < NEWS_MS;
   return isNews || (await hasPendingDelivery(deps.db, repository.id, `issue:${number}`));
 }

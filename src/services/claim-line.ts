@@ -14,6 +14,7 @@ import type { RecordRef } from "../domain/record-key.ts";
 import { beat, leaveAllLines, leaveForgotten, leaveLine, lineName } from "../store/claim-line.ts";
 import type { Db } from "../store/database.ts";
 import type { ClaimRow } from "../store/take-claim.ts";
+import type { Metrics } from "./metrics.ts";
 import { Replayed } from "./once.ts";
 import { takeBack } from "./take-back.ts";
 
@@ -46,6 +47,7 @@ const BEAT_MS = 1_000;
 const LOOK_MS = 1_000;
 
 export class ClaimLine {
+  readonly #metrics: Metrics;
   readonly #db: Db;
   readonly #replica: string;
   readonly #log: Logger;
@@ -55,7 +57,8 @@ export class ClaimLine {
   readonly #timers: NodeJS.Timeout[] = [];
   #closed = false;
 
-  constructor(db: Db, replica: string, log: Logger) {
+  constructor(db: Db, replica: string, log: Logger, metrics: Metrics) {
+    this.#metrics = metrics;
     this.#db = db;
     this.#replica = replica;
     this.#log = log;
@@ -118,7 +121,9 @@ export class ClaimLine {
     if (left.aborted) onLeft();
     // The claim may have ended between the ticket and now.
     this.call(name);
+    const began = performance.now();
     const answer = await answered;
+    this.#metrics.waited(outcomeOf(answer), (performance.now() - began) / 1000);
     clearTimeout(timer);
     left.removeEventListener("abort", onLeft);
     this.#forget(name, line, place.ticket);
@@ -217,4 +222,10 @@ export class ClaimLine {
     line.timer = setTimeout(() => this.call(name), ms + 1);
     line.timer.unref();
   }
+}
+
+function outcomeOf(answer: LineAnswer | "gone" | Replayed): "granted" | "timeout" | "gone" | "refused" {
+  if (answer === "gone") return "gone";
+  if (answer instanceof Replayed || answer.granted) return "granted";
+  return answer.reason === "timeout" ? "timeout" : "refused";
 }

@@ -58,7 +58,16 @@ const MARK_AFTER_SECONDS = 2;
  * Grants the claim or says why not. The marker is promised with the grant; under `once`, so is the answer. With a
  * `delivery`, a grant that does not reach its caller is taken back; without one nobody can wait.
  */
-export async function claim(
+export async function claim(...asked: Parameters<typeof takeOrWait>): Promise<ClaimAnswer> {
+  const answer = await takeOrWait(...asked);
+  const [{ metrics }] = asked;
+  metrics.claimed(answer.granted ? "granted" : answer.reason);
+  if (answer.granted && answer.previous?.lapsed)
+    metrics.reclaimed(answer.previous.owner === answer.owner ? "same_owner" : "other");
+  return answer;
+}
+
+async function takeOrWait(
   deps: Deps,
   caller: Caller,
   target: ClaimTarget,
@@ -181,8 +190,12 @@ async function refused({ db }: Deps, view: View, target: ClaimTarget, answer: Re
     blockers: await onlySeen(db, view, target.repository.id, blockers),
     ...(retryAfterMs === null ? {} : { retryAfterMs }),
     ...contention(answer),
+    ...("flawed" in answer && answer.flawed ? { detail: FLAWED } : {}),
   };
 }
+
+const FLAWED =
+  "a defect takes the item out of the ready set: its defects and reasons say which, and what to do";
 
 /** Waiting helps, and who holds what is in the way is nobody's business. */
 const contention = (answer: Refused) =>

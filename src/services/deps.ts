@@ -9,6 +9,7 @@ import type { ClaimLine } from "./claim-line.ts";
 import type { EventFeed } from "./event-feed.ts";
 import type { KnownCallers } from "./known-callers.ts";
 import type { KnownNames } from "./known-names.ts";
+import type { Metrics } from "./metrics.ts";
 import type { TokenWatch } from "./token-watch.ts";
 
 export interface Deps {
@@ -25,6 +26,7 @@ export interface Deps {
   readonly wake: Wake;
   readonly line: ClaimLine;
   readonly events: EventFeed;
+  readonly metrics: Metrics;
   readonly names: KnownNames;
   readonly callers: KnownCallers;
   readonly workflows: WorkflowTokens;

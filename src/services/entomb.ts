@@ -24,7 +24,7 @@ export async function entomb(
   await lockItem(trx, repository.id, number);
   const stored = await lockIssue(trx, repository.id, number);
   if (stored === null || stored.gone || !(await before(stored))) return;
-  const item = await knownItem(trx, repository.id, number);
+  const item = await knownItem(trx, repository, number);
   const isOver = item?.state === "complete" || item?.state === "cancelled";
   if (item && !isOver) await cancelItem(trx, { repository, number }, GHOST, null);
   await markGone(trx, repository.id, number, why);

@@ -20,8 +20,11 @@ const ADVICE: Record<FenceRefusal, string> = {
   foreign_region: "the claim is held in another region; write there",
 };
 
-/** What a refused writer is told. */
-export const fenceProblem = (code: FenceRefusal): Problem => new Problem(code, ADVICE[code]);
+/** Counts the refusal, and tells the writer what to do. */
+export function refuseByFence({ metrics }: Deps, code: FenceRefusal): never {
+  metrics.fenceRefused(code);
+  throw new Problem(code, ADVICE[code]);
+}
 
 /** Under whose token a write passed. */
 export interface Holder {
@@ -68,5 +71,5 @@ export async function passFence(
       return { owner: epic.owner, fence: epic.mark };
   }
   if (verdict.accepted) return null;
-  throw fenceProblem(verdict.code);
+  return refuseByFence(deps, verdict.code);
 }

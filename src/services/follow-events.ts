@@ -51,8 +51,16 @@ export async function openEventStream(deps: Deps, caller: Caller, followed: Foll
     types: followed.types ?? null,
   };
   const close = await feed.open();
-  const follow = (ended: AbortSignal) => followFrom(feed, caller, wanted, followed.lastEventId, ended);
+  const follow = (ended: AbortSignal) =>
+    counting(deps, followFrom(feed, caller, wanted, followed.lastEventId, ended));
   return { follow, close };
+}
+
+async function* counting({ metrics }: Deps, heard: AsyncGenerator<Heard>): AsyncGenerator<Heard> {
+  for await (const news of heard) {
+    if ("lost" in news) metrics.streamLost(news.lost.reason);
+    yield news;
+  }
 }
 
 async function repositoriesOf(

@@ -47,7 +47,7 @@ export async function askHistory(
   const { settings } = repository;
   const { gate, stale } = settings.labels;
   const { number } = issue;
-  const before = await knownItem(deps.db, repository.id, number);
+  const before = await knownItem(deps.db, repository, number);
   const becomes = before === null && isWanted(issue, settings) && (issue.open || wasOpen);
   if (before === null && !becomes) return UNASKED;
 
@@ -71,7 +71,7 @@ export async function askHistory(
   const plan = async (trx: Trx, meaning: MergeMeaning | null): Promise<Transition[]> =>
     planFromHistory({
       issue: knownIssue(issue),
-      item: await knownItem(trx, repository.id, number),
+      item: await knownItem(trx, repository, number),
       settings,
       admission,
       wasOpen,

@@ -5,8 +5,11 @@ import type { KnownIssue, KnownItem, Transition } from "../domain/issue-transiti
 import type { IssueSnapshot } from "../domain/mirror-merge.ts";
 import { itemRef } from "../domain/record-key.ts";
 import { ITEM_TAG, prioritiesOfLabels, tagValues, withTag } from "../domain/tags.ts";
+import { isLeftAlone } from "../domain/why-not.ts";
 import type { Db, Trx } from "../store/database.ts";
+import { findItemView } from "../store/item-facts.ts";
 import {
+  askPark,
   closeIncidents,
   findItem,
   insertItem,
@@ -17,10 +20,12 @@ import {
 } from "../store/items.ts";
 import { labelPromise, settlePromise } from "../store/outbox.ts";
 import { findRecord, saveRecord, setRecordTags } from "../store/records.ts";
+import type { Repository } from "../store/repositories.ts";
 import {
   cancelItem,
   completeItem,
   type ItemAt,
+  parkByLabel,
   parkItem,
   promiseLabel,
   reopenItem,
@@ -31,14 +36,19 @@ import { reviewItems } from "./item-review.ts";
 /** The item as the decision sees it, or null. */
 export async function knownItem(
   db: Db,
-  repositoryId: number,
+  repository: Repository,
   number: number,
 ): Promise<(KnownItem & { readonly tags: readonly string[] }) | null> {
-  const item = await findItem(db, repositoryId, number);
+  const item = await findItem(db, repository.id, number);
   if (!item) return null;
-  const record = await findRecord(db, itemRef(repositoryId, number));
-  const tags = record?.tags ?? [];
-  return { ...item, tags, priorities: tagValues(tags, "priority:") };
+  const found = await findItemView(db, repository.id, number, repository.settings);
+  const tags = found?.item.facts.tags ?? [];
+  return {
+    ...item,
+    tags,
+    priorities: tagValues(tags, "priority:"),
+    isLeftAlone: found !== null && isLeftAlone(found.item.facts, found.now),
+  };
 }
 
 export const knownIssue = (issue: IssueSnapshot): KnownIssue => ({
@@ -102,12 +112,14 @@ async function carryOutOne(
         detail: `@${transition.by} removed ${transition.label}, which only a human may; it was put back`,
       });
     case "park":
-      return parkItem(trx, at, {
-        by: transition.by,
-        reason: `@${transition.by} added the label`,
-        rulingOwner: transition.by,
-        eventAt,
-      });
+      return parkItem(trx, at, parkByLabel(transition.by, eventAt));
+    case "ask_park":
+      return askPark(
+        trx,
+        repository.id,
+        number,
+        transition.by === null ? null : { by: transition.by, at: eventAt },
+      );
     case "unpark":
       return unparkItem(trx, at, transition.by, eventAt);
     case "complete":

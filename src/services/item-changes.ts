@@ -116,6 +116,14 @@ export interface Park {
   readonly eventAt: Date | null;
 }
 
+/** A human put the label on the issue: whoever did can say what is to be decided. */
+export const parkByLabel = (by: string, eventAt: Date): Park => ({
+  by,
+  reason: `@${by} added the label`,
+  rulingOwner: by,
+  eventAt,
+});
+
 /** Parks the item (protocol 5): tag first, then the label and a comment saying why. */
 export async function parkItem(trx: Trx, at: ItemAt, park: Park): Promise<void> {
   const { by, reason } = park;

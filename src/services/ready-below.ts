@@ -21,7 +21,8 @@ export async function readyBelow(
   view: View,
 ): Promise<ReadyAnswer> {
   const page = await partsOf(deps.db, repository.id, epic, repository.settings, view);
-  return readyAnswer(deps, repository, page, query, view);
+  const parts = new Set(page.items.map(({ facts }) => facts.number));
+  return readyAnswer(deps, repository, page, query, view, parts);
 }
 
 /** The ready set of what a scope reaches: all of it is read, for no index knows what that is. */
@@ -35,20 +36,23 @@ export async function readyWithin(
   return readyAnswer(deps, repository, page, query, view);
 }
 
-/** Work in flight that the reader may not see: it is in the way, but is not named. */
+/**
+ * Work in flight that is not among the items that are looked at (null: all that the reader may see). It is in the way,
+ * and named only where the reader may see it.
+ */
 export async function flightElsewhere(
   deps: Deps,
   { id, settings }: Repository,
   view: View,
+  among: ReadonlySet<number> | null = null,
 ): Promise<{ elsewhere: FlightElsewhere[]; isSeen: (number: number) => boolean }> {
-  if (view.scope === null) return { elsewhere: [], isSeen: () => true };
+  if (view.scope === null && among === null) return { elsewhere: [], isSeen: () => true };
   const inFlight = await radiiInFlight(deps.db, id, settings);
   const numbers = [...new Set(inFlight.map(({ number }) => number))];
-  const seen = new Set(await onlySeen(deps.db, view, id, numbers));
-  return {
-    elsewhere: inFlight.filter(({ number }) => !seen.has(number)),
-    isSeen: (number) => seen.has(number),
-  };
+  const seen = view.scope === null ? null : new Set(await onlySeen(deps.db, view, id, numbers));
+  const isSeen = (number: number): boolean => seen === null || seen.has(number);
+  const isAmong = (number: number): boolean => (among === null ? isSeen(number) : among.has(number));
+  return { elsewhere: inFlight.filter(({ number }) => !isAmong(number)), isSeen };
 }
 
 /** The ready set of exactly these items, as it is answered. */
@@ -58,12 +62,13 @@ export async function readyAnswer(
   page: ItemPage,
   { limit, region = null }: { limit: number; region?: string | null | undefined },
   view: View,
+  among: ReadonlySet<number> | null = null,
 ): Promise<ReadyAnswer> {
   const asker = { now: page.now, region };
   const items = await withhold(deps.db, view, repository.id, page.items);
   const defects = items.flatMap((item) => item.defects);
   const facts = items.map((item) => item.facts);
-  const { elsewhere, isSeen } = await flightElsewhere(deps, repository, view);
+  const { elsewhere, isSeen } = await flightElsewhere(deps, repository, view, among);
   const set: ReadySet = readySet(facts, defects, asker, elsewhere);
   const views = new Map(items.map((item) => [item.facts.number, item]));
   const shown = set.ready.slice(0, limit).flatMap((item) => views.get(item.number) ?? []);

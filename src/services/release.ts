@@ -8,7 +8,7 @@ import type { Caller } from "./caller.ts";
 import { type ClaimTarget, refOf } from "./claim.ts";
 import type { Deps } from "./deps.ts";
 import { notHolder } from "./renew.ts";
-import { parkIfPoisoned } from "./sweep.ts";
+import { parkIfDue } from "./sweep.ts";
 
 /** One outcome comment either way: parked, when this was the last attempt, or released. */
 export async function release(
@@ -36,7 +36,6 @@ const releaseAndPark = (deps: Deps, target: ClaimTarget, asked: Release): Promis
   inTransaction(deps.db, async (trx) => {
     const row = await releaseClaim(trx, refOf(target), { ...asked, parks: true });
     const number = numberOfRef(target);
-    if (row === "poisoned" && number !== null)
-      await parkIfPoisoned(trx, target.repository, number, asked.note);
+    if (row === "poisoned" && number !== null) await parkIfDue(trx, target.repository, number, asked.note);
     return row;
   });

@@ -19,7 +19,7 @@ import type { Caller } from "./caller.ts";
 import { type ClaimTarget, refOf } from "./claim.ts";
 import type { Deps } from "./deps.ts";
 import { assertEdges, removeEdges } from "./edges.ts";
-import { fencedWrite, fenceProblem, passFence } from "./fenced-write.ts";
+import { fencedWrite, passFence, refuseByFence } from "./fenced-write.ts";
 import { recordAnswer } from "./recall.ts";
 import { readLinks } from "./record-links.ts";
 import { repositoryForWriting } from "./repository-by-name.ts";
@@ -135,7 +135,7 @@ async function writePlainly(
   }
   if (written.refused === "expired") throw expired();
   if (written.refused === "report_ttl") throw reportWithTtl();
-  if (written.refused !== "missing") throw fenceProblem(written.refused);
+  if (written.refused !== "missing") refuseByFence(deps, written.refused);
   assertCreatable(target);
   throw noRecord();
 }

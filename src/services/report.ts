@@ -4,7 +4,6 @@ import { MOST_COUNTED } from "../contract/items.ts";
 import type { Report, ReportQuery } from "../contract/report.ts";
 import type { Defect } from "../domain/defects.ts";
 import { isHeld } from "../domain/lease.ts";
-import { isOwnPull } from "../domain/own-pull.ts";
 import { checksOf } from "../domain/pull-checks.ts";
 import { type ReadySet, readySet } from "../domain/ready-set.ts";
 import { namesOf, reasonText, reportSentences } from "../domain/report.ts";
@@ -20,6 +19,7 @@ import type { Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 import { defectBody, reasonBody } from "./item-body.ts";
 import { flightElsewhere } from "./ready-below.ts";
+import { ownOf } from "./resume-pack.ts";
 import { withhold, withholdDefects } from "./withhold.ts";
 
 export async function report(
@@ -137,7 +137,7 @@ async function flight(deps: Deps, repository: Repository, view: ItemView, now: D
   const recorded = tagValues(facts.tags, "pr:").map(Number);
   if (resume?.pullNumber) recorded.push(resume.pullNumber);
   const item = { repositoryId: repository.id, number: facts.number, recorded };
-  const own = pulls.find((pull) => isOwnPull(pull, item));
+  const own = await ownOf(deps.db, item, pulls);
   return {
     number: facts.number,
     title: view.title,
@@ -164,7 +164,7 @@ function whyHere(facts: ItemFacts, index: number): string {
 /** Where the two stores disagree: what each of them says. */
 const SIDES: Readonly<Record<string, readonly [github: string, leasehold: string]>> = {
   issue_closed_item_live: ["closed", "live"],
-  item_complete_issue_open: ["open", "complete"],
+  item_complete_issue_open: ["open", "complete or cancelled"],
   claimed_but_unmarked: ["no claim marker", "granted claims"],
   marker_without_grant: ["claim markers", "fewer grants"],
   complete_with_open_pr: ["an open pull request", "complete"],

@@ -6,6 +6,7 @@ import { checksOf } from "../domain/pull-checks.ts";
 import { itemRef } from "../domain/record-key.ts";
 import { tagValues } from "../domain/tags.ts";
 import type { Db } from "../store/database.ts";
+import { branchOfIntegrated } from "../store/groupings.ts";
 import { findHandover, type ResumeRow } from "../store/handover.ts";
 import type { PullOfItem } from "../store/own-pulls.ts";
 import { findRecord } from "../store/records.ts";
@@ -19,7 +20,7 @@ export async function resumePack(db: Db, repository: Repository, number: number)
   ]);
   const recorded = tagValues(record?.tags ?? [], "pr:").map(Number);
   if (resume?.pullNumber) recorded.push(resume.pullNumber);
-  const own = pulls.find((pull) => isOwnPull(pull, { repositoryId: repository.id, number, recorded }));
+  const own = await ownOf(db, { repositoryId: repository.id, number, recorded }, pulls);
   if (!resume && !own && paths.length === 0) return null;
   const block = resume && resumeBlock(resume);
   return {
@@ -32,6 +33,17 @@ export async function resumePack(db: Db, repository: Repository, number: number)
     changedPaths: [...paths],
     changedPathsTruncated: morePaths,
   };
+}
+
+/** The first of the pull requests that is the item's own; of an integration item also the one from its epic's branch. */
+export async function ownOf(
+  db: Db,
+  item: { repositoryId: number; number: number; recorded: readonly number[] },
+  pulls: readonly PullOfItem[],
+): Promise<PullOfItem | undefined> {
+  if (pulls.length === 0) return undefined;
+  const epicBranch = await branchOfIntegrated(db, item.repositoryId, item.number);
+  return pulls.find((pull) => isOwnPull(pull, { ...item, epicBranch }));
 }
 
 /** The block as callers see it. */

@@ -1,9 +1,11 @@
-/** The park sweep (protocol 5): parks what crossed the threshold with nobody on it, and finishes half parks. */
+/**
+ * The park sweep (protocol 5): parks what crossed the threshold or a human labelled, with nobody on it, and finishes half
+ * parks.
+ */
 
 import { isPoison } from "../domain/attempts.ts";
-import { isHeld } from "../domain/lease.ts";
 import { itemRef } from "../domain/record-key.ts";
-import { type ItemFacts, quarantineEnd } from "../domain/why-not.ts";
+import { isLeftAlone } from "../domain/why-not.ts";
 import { clearDeadLines } from "../store/claim-line.ts";
 import type { Trx } from "../store/database.ts";
 import { askOverdueChecks } from "../store/item-checks.ts";
@@ -16,7 +18,7 @@ import { lockRecord } from "../store/records.ts";
 import { findRepositoryById, type Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 import { forgetExpired } from "./forget.ts";
-import { parkItem } from "./item-changes.ts";
+import { parkByLabel, parkItem } from "./item-changes.ts";
 
 const BATCH = 200;
 
@@ -30,9 +32,7 @@ export async function sweep(deps: Deps): Promise<number> {
       const repository = await findRepositoryById(deps.db, repositoryId);
       if (!repository) continue;
       try {
-        const did = await deps.db
-          .transaction()
-          .execute((trx) => parkIfPoisoned(trx, repository, number, null));
+        const did = await deps.db.transaction().execute((trx) => parkIfDue(trx, repository, number, null));
         if (did) parked += 1;
       } catch (error) {
         // One that fails must not keep the others from being swept.
@@ -56,14 +56,8 @@ export async function sweep(deps: Deps): Promise<number> {
   return parked;
 }
 
-/** What is held, still moves after a lapse, or waits for people and checks runs to its own end first. */
-const isLeftAlone = (item: ItemFacts, now: Date): boolean =>
-  isHeld(item.claim, now) ||
-  quarantineEnd(item, { now, region: null }) > now ||
-  item.review?.review === "in_review";
-
-/** Parks the item if its attempts reached the threshold and nobody holds it. */
-export async function parkIfPoisoned(
+/** Parks the item if a human asked for it or its attempts reached the threshold, and nobody is at it. */
+export async function parkIfDue(
   trx: Trx,
   repository: Repository,
   number: number,
@@ -74,17 +68,18 @@ export async function parkIfPoisoned(
   if (!found) return false;
   const { facts, attempts } = found.item;
   const { threshold } = facts;
-  if (facts.state !== null || !isPoison(attempts.count, threshold)) return false;
-  if (isLeftAlone(facts, found.now)) return false;
-  await parkItem(
-    trx,
-    { repository, number },
-    {
-      by: "leasehold",
-      reason: `${attempts.count} attempts did not complete it (the threshold is ${threshold}).`,
-      note,
-      eventAt: null,
-    },
-  );
+  if (facts.state !== null || isLeftAlone(facts, found.now)) return false;
+  const at = { repository, number };
+  if (facts.parkAsked !== null) {
+    await parkItem(trx, at, { ...parkByLabel(facts.parkAsked.by, facts.parkAsked.at), note });
+    return true;
+  }
+  if (!isPoison(attempts.count, threshold)) return false;
+  await parkItem(trx, at, {
+    by: "leasehold",
+    reason: `${attempts.count} attempts did not complete it (the threshold is ${threshold}).`,
+    note,
+    eventAt: null,
+  });
   return true;
 }

@@ -34,7 +34,7 @@ export async function takeUpIssue(
   const change = mergeIssue(stored?.issue ?? null, issue, { action: null, label: null });
   if (change.kind === "save") await saveIssue(trx, repository.id, change.issue);
   const current = change.kind === "save" ? change.issue : (stored?.issue ?? issue);
-  if ((await knownItem(trx, repository.id, number)) === null) {
+  if ((await knownItem(trx, repository, number)) === null) {
     const context = { issue: current, eventAt: current.updatedAt, region: deps.region, merge: null };
     await carryOut(trx, at, [{ kind: "enrol", admitted: false, by: null }], context);
     const { gate } = repository.settings.labels;

@@ -43,7 +43,7 @@ export async function findCandidates(
           and l.target_number = ${selector.after})`;
   const wanted = [
     sql`i.repository_id = ${repositoryId} and i.state is null and i.enrolled and i.admitted and i.issue_open`,
-    sql`i.open_blockers = 0 and i.hold_at is null and coalesce(i.home_region, ${region}) = ${region}`,
+    sql`i.open_blockers = 0 and i.hold_at is null and i.park_by is null and not i.flawed and coalesce(i.home_region, ${region}) = ${region}`,
     sql`(i.parts = 0 or not is_grouping(i.repository_id, i.number, i.tags))`,
     sql`i.review is distinct from 'in_review'`,
     sees(view, sql.ref("i.repository_id"), sql.ref("i.number")),

@@ -142,7 +142,7 @@ async function read(
     db,
     sql<ItemViewRow>`
     select i.number, i.enrolled, i.admitted, i.admitted_by, i.state, i.state_at, i.park_reason, i.ruling_owner,
-      i.question, i.created_at, r.tags, r.expires_at, s.title, s.html_url, s.labels, s.state = 'open' and s.gone is null as issue_open,
+      i.question, i.park_by, i.park_at, i.created_at, r.tags, r.expires_at, s.title, s.html_url, s.labels, s.state = 'open' and s.gone is null as issue_open,
       s.state_reason, s.author_login, greatest(s.updated_at, r.updated_at) as updated_at,
       shape.parts, shape.open_parts, i.parts > 0 and exists (select 1 from record_link n
         where n.target_repository_id = i.repository_id and n.target_number = i.number and n.relation = 'integrates') as integrated,

@@ -84,6 +84,8 @@ export interface ItemViewRow {
   hold: { by: string; at: string; note: string | null } | null;
   started_above: boolean;
   review: ItemReview | null;
+  park_by: string | null;
+  park_at: Date | null;
   /** Open leases of what it needs, and those that it holds. */
   leases: { key: string; repositoryId: number; number: number; expiresAt: string }[];
   fence: number | null;
@@ -151,6 +153,7 @@ export function toView(row: ItemViewRow, repositoryId: number, settings: Limits)
     review: row.review,
     activeAt: row.active_at,
     quarantineSeconds: settings.quarantineSeconds,
+    parkAsked: row.park_by === null || row.park_at === null ? null : { by: row.park_by, at: row.park_at },
     takenResources: takenByOthers(needs, leases, holder),
   };
   const anchors = row.anchors.map((anchor) => ({

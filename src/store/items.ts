@@ -15,6 +15,8 @@ export interface ItemRow {
   /** The epic that this item integrates. */
   readonly integrates: number | null;
   readonly onHold: boolean;
+  /** A human asked for it to be parked while it is worked on. */
+  readonly parkAsked: boolean;
 }
 
 /** Whether the item was parked when it ended. */
@@ -37,6 +39,7 @@ const COLUMNS = [
   "state_event_at",
   "integrates",
   "hold_at",
+  "park_by",
 ] as const;
 
 /** The item's own row, or null when the issue is no item. */
@@ -57,6 +60,7 @@ export async function findItem(db: Db, repositoryId: number, number: number): Pr
     stateEventAt: row.state_event_at,
     integrates: row.integrates,
     onHold: row.hold_at !== null,
+    parkAsked: row.park_by !== null,
   };
 }
 
@@ -145,6 +149,9 @@ export async function setState(
       park_reason: change.parkReason ?? null,
       ruling_owner: change.rulingOwner ?? null,
       question: change.question ?? null,
+      // Done, or overtaken.
+      park_by: null,
+      park_at: null,
       // What ended or was parked is not on hold besides.
       ...(change.state === null
         ? {}
@@ -153,6 +160,22 @@ export async function setState(
     })
     .where("repository_id", "=", repositoryId)
     .where("number", "=", number)
+    .execute();
+}
+
+/** A human asks for it to be parked, when nobody works on it any more; null: asks no longer. `at` is GitHub's time. */
+export async function askPark(
+  trx: Trx,
+  repositoryId: number,
+  number: number,
+  asked: { by: string; at: Date } | null,
+): Promise<void> {
+  await trx
+    .updateTable("item")
+    .set({ park_by: asked?.by ?? null, park_at: asked?.at ?? null })
+    .where("repository_id", "=", repositoryId)
+    .where("number", "=", number)
+    .where("state", "is", null)
     .execute();
 }
 
@@ -243,7 +266,8 @@ export async function itemsToSweep(db: Db, limit: number, after: { repositoryId:
     select i.repository_id as "repositoryId", i.number from item i
     where i.state is null and i.enrolled
       and (i.repository_id, i.number) > (${after.repositoryId}, ${after.number})
-      and (exists (select 1 from claim c where c.repository_id = i.repository_id
+      and (i.park_by is not null
+        or exists (select 1 from claim c where c.repository_id = i.repository_id
                    and c.topic = 'backlog' and c.id = 'issue-' || i.number and c.fence > i.attempts_after
                    and (not c.live or c.lease_expires_at <= db_now()))
         or exists (select 1 from claim_marker m where m.repository_id = i.repository_id

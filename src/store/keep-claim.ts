@@ -1,5 +1,4 @@
-/** Renewing and releasing a claim, one call each (`renew_claim` in migrations/0016, `release_claim` in
- * migrations/0008). */
+/** Renewing and releasing a claim, one call each (`renew_claim`, `release_claim` in migrations/0016). */
 
 import type { ReleaseVerdict, RenewVerdict } from "../domain/lease.ts";
 import type { RecordRef } from "../domain/record-key.ts";
@@ -47,7 +46,7 @@ export interface Release {
 }
 
 /**
- * `poisoned`: this was the item's last attempt. It was released, without an outcome, if the caller parks; otherwise
+ * `poisoned`: this was the item's last attempt, or a human asked for it to be parked. It was released, without an outcome, if the caller parks; otherwise
  * nothing was changed. `missing`: as for a renewal.
  */
 export type ReleaseRow = ReleaseVerdict | "missing" | "poisoned";

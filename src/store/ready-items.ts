@@ -118,8 +118,8 @@ export async function flights(db: Db, where: Where, quarantineSeconds: number): 
 
 /**
  * Offered items against which others speak, that are not in flight themselves: below a claimed or a queued epic, beside
- * an integration that is worked on, an integration that is not due, claimed so often that it may be poisoned, or in need
- * of a resource that another item holds.
+ * an integration that is worked on, an integration that is not due, claimed so often that it may be poisoned, to be
+ * parked for a human's label, or in need of a resource that another item holds.
  */
 export async function heldBack(db: Db, where: Where, least: number): Promise<HeldBack[]> {
   const { repositoryId } = where;
@@ -147,6 +147,8 @@ export async function heldBack(db: Db, where: Where, least: number): Promise<Hel
       where c.repository_id = ${repositoryId} and c.topic = 'backlog' and (${least <= 1} or c.grants > 1)
       union
       select d.number from defect d where d.repository_id = ${repositoryId} and d.code = 'marker_without_grant'
+      union
+      select i.number from item i where i.repository_id = ${repositoryId} and i.park_by is not null
       union
       select i.number from item i
       where i.repository_id = ${repositoryId} and i.resource_keys && array(select l.key from resource_lease l

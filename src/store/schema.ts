@@ -128,6 +128,8 @@ export interface ItemTable {
   grouping: Generated<boolean>;
   flawed: Generated<boolean>;
   resource_keys: Generated<string[] | null>;
+  park_by: Defaulted<string | null>;
+  park_at: Timestamp | null;
   offered: ColumnType<boolean, never, never>;
   urgency: ColumnType<number, never, never>;
   review: Defaulted<"in_review" | "resumable" | "again" | null>;

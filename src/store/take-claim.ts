@@ -65,6 +65,8 @@ export interface ClaimRefusedRow {
   readonly blockers: readonly number[];
   /** The resources that other items hold, where that is the reason. */
   readonly contendedResources: readonly string[] | null;
+  /** A defect of its own blocks it. */
+  readonly flawed: boolean | null;
   /** The caller's place in the line, if it was put there. */
   readonly ticket?: number | null;
 }

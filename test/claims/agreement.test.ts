@@ -6,7 +6,8 @@
 import fc from "fast-check";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { reasonsAgainst } from "../../src/domain/why-not.ts";
+import { whyNotReady } from "../../src/domain/ready-set.ts";
+import { checkItems } from "../../src/services/check-items.ts";
 import { type ItemPage, itemViews } from "../../src/store/item-facts.ts";
 import { findRepositoryById } from "../../src/store/repositories.ts";
 import { type TestDatabase, testDatabase } from "../harness/test-database.ts";
@@ -151,6 +152,8 @@ it("SQL and the pure rules give the same verdict, for the same reason, on the sa
       database.pool,
       cases.map(([written]) => written),
     );
+    // A defect is found by looking, and kept for whoever claims.
+    while (await checkItems(database.db));
     const asked = cases.flatMap(([, each], index) =>
       each.map((asking) => ({ repo: ids[index] ?? 0, ...asking })),
     );
@@ -158,8 +161,9 @@ it("SQL and the pure rules give the same verdict, for the same reason, on the sa
       reason: string | null;
       blockers: number[] | null;
       contended: string[] | null;
+      flawed: boolean | null;
     }>`
-      select (v).reason, (v).blockers, (v).contended
+      select (v).reason, (v).blockers, (v).contended, (v).flawed
       from jsonb_array_elements(${JSON.stringify(asked)}::jsonb) with ordinality as a (asking, place)
       cross join lateral judge_item((asking ->> 'repo')::bigint, (asking ->> 'number')::int, asking ->> 'owner', 'admin',
         'local', 'local', asking ->> 'scope', (asking ->> 'takeover')::boolean, false, db_now()) v
@@ -171,9 +175,11 @@ it("SQL and the pure rules give the same verdict, for the same reason, on the sa
       const item = page?.items.find(({ facts }) => facts.number === number);
       if (!page || !item) throw new Error("the item was not found");
       const claimant = { owner, actor: "admin", scope, takeover };
-      const [first] = reasonsAgainst(item.facts, { now: page.now, region: "local", claimant });
+      const [first] = whyNotReady(item.facts, item.defects, { now: page.now, region: "local", claimant });
       const verdict = rows[index];
-      expect(verdict?.reason ?? null).toBe(first?.reason ?? null);
+      const isFlawed = first?.reason === "defect";
+      expect(verdict?.reason ?? null).toBe(isFlawed ? "blocked" : (first?.reason ?? null));
+      if (first) expect(verdict?.flawed ?? false).toBe(isFlawed);
       if (first?.reason === "blocked")
         expect([...(verdict?.blockers ?? [])].sort()).toEqual([...(first.on ?? [])].sort());
       if (first?.reason === "resource_unavailable") expect(verdict?.contended).toEqual(first.resources);
@@ -194,6 +200,7 @@ it("SQL and the pure rules give the same verdict, for the same reason, on the sa
     "closed",
     "complete",
     "contended",
+    "defect",
     "foreign_region",
     "granted",
     "grouping",

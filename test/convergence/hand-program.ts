@@ -17,6 +17,7 @@ import { drainInstallation } from "../../src/services/drain-outbox.ts";
 import { EventFeed } from "../../src/services/event-feed.ts";
 import { KnownCallers } from "../../src/services/known-callers.ts";
 import { KnownNames } from "../../src/services/known-names.ts";
+import { Metrics } from "../../src/services/metrics.ts";
 import { readDuePull } from "../../src/services/read-pulls.ts";
 import { reconcileRepository } from "../../src/services/reconcile.ts";
 import { Setup } from "../../src/services/setup.ts";
@@ -61,6 +62,7 @@ export class HandProgram {
     // A dead process asks GitHub nothing more, either.
     const database = mortalDatabase(url, () => connection.stop());
     const replica = randomUUID();
+    const metrics = new Metrics();
     const deps: Deps = {
       database,
       db: database.db,
@@ -78,7 +80,8 @@ export class HandProgram {
         anchors: () => {},
         backfill: () => {},
       },
-      line: new ClaimLine(database.db, replica, log),
+      metrics,
+      line: new ClaimLine(database.db, replica, log, metrics),
       events: new EventFeed(database.db, log),
       names: new KnownNames(),
       callers: new KnownCallers(),

@@ -50,6 +50,7 @@ export const item = (facts: Partial<ItemFacts> = {}): ItemFacts => ({
   startedAbove: false,
   radius: [],
   review: null,
+  parkAsked: null,
   takenResources: [],
   ...facts,
 });
@@ -147,6 +148,7 @@ export const anItem: fc.Arbitrary<ItemFacts> = fc.record({
   quarantineSeconds: fc.constant(900),
   hold: fc.constantFrom(null, null, null, null, { by: "orchestrator", at: at(-60), note: null }),
   startedAbove: fc.boolean(),
+  parkAsked: fc.constantFrom(null, null, null, null, { by: "alice", at: at(-60) }),
   takenResources: fc.constantFrom<readonly string[]>([], [], [], [], ["staging"]),
   radius: fc.array(fc.constantFrom("src", "src/a.ts", "src/b.ts", "docs/*.md"), { maxLength: 2 }),
   review: fc.constantFrom(

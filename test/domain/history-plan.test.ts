@@ -38,6 +38,8 @@ const ITEM: KnownItem = {
   state: null,
   stateEventAt: at(10),
   priorities: ["P2"],
+  isLeftAlone: false,
+  parkAsked: false,
 };
 const facts = (more: Partial<HistoryPlanFacts>, item: Partial<KnownItem> = {}): HistoryPlanFacts => ({
   issue: { open: true, stateReason: null, labels: ["backlog"] },
@@ -117,6 +119,26 @@ describe("planFromHistory", () => {
       ["add_label", "agent_removed_label"],
     ],
     [
+      "a human's label on what is worked on waits for its end",
+      facts({ stale: act("labeled", 20), ...labels("stale") }, { isLeftAlone: true }),
+      ["ask_park"],
+    ],
+    [
+      "and is not asked for twice",
+      facts({ stale: act("labeled", 20), ...labels("stale") }, { isLeftAlone: true, parkAsked: true }),
+      [],
+    ],
+    [
+      "until a human takes it off",
+      facts({ stale: act("unlabeled", 20) }, { isLeftAlone: true, parkAsked: true }),
+      ["ask_park"],
+    ],
+    [
+      "an agent may not",
+      facts({ stale: act("unlabeled", 20, false) }, { isLeftAlone: true, parkAsked: true }),
+      ["add_label"],
+    ],
+    [
       "a missed reopening brings back",
       facts({ ended: stateAct("reopened", 20) }, { state: "complete" }),
       ["reopen"],
@@ -127,6 +149,11 @@ describe("planFromHistory", () => {
       ["reopen"],
     ],
     ["an older one does not", facts({ ended: stateAct("reopened", 5) }, { state: "complete" }), []],
+    [
+      "nor an agent's",
+      facts({ ended: stateAct("reopened", 20, { human: false }) }, { state: "complete" }),
+      [],
+    ],
     [
       "nor does any while a close of ours is on its way",
       facts({ ended: stateAct("reopened", 20), pending: { ...NONE, state: true } }, { state: "complete" }),

@@ -43,6 +43,8 @@ const item = (facts: Partial<KnownItem> = {}): KnownItem => ({
   state: null,
   stateEventAt: null,
   priorities: ["P2"],
+  isLeftAlone: false,
+  parkAsked: false,
   ...facts,
 });
 const UNADMITTED = item({ admitted: false });
@@ -57,6 +59,7 @@ const planOf = (facts: Partial<IssueFacts>): Transition[] =>
     settings: DEFAULT_SETTINGS,
     actor: HUMAN,
     author: HUMAN,
+    staleBy: null,
     closedByWrongMerge: false,
     gateIsExplained: false,
     ...facts,
@@ -296,6 +299,47 @@ describe("parking by label (section 5)", () => {
       { event: labeled("stale"), issue: stale, actor: AGENT },
       [],
     ],
+    [
+      "what is held, quarantined or in review runs to its end first",
+      { item: item({ isLeftAlone: true }), event: labeled("stale"), issue: stale },
+      [{ kind: "ask_park", by: "alice" }],
+    ],
+    [
+      "which is asked for once",
+      { item: item({ isLeftAlone: true, parkAsked: true }), event: labeled("stale"), issue: stale },
+      [],
+    ],
+    [
+      "and no longer, when a human removes it meanwhile",
+      { item: item({ isLeftAlone: true, parkAsked: true }), event: unlabeled("stale") },
+      [{ kind: "ask_park", by: null }],
+    ],
+    [
+      "an agent's removal is put back then, too",
+      { item: item({ isLeftAlone: true, parkAsked: true }), event: unlabeled("stale"), actor: AGENT },
+      [ADD_STALE, removedBy("stale", "worker[bot]")],
+    ],
+    [
+      "an issue's first event is a human's label: an item, and parked",
+      { item: null, event: labeled("stale"), issue: stale },
+      [
+        { kind: "enrol", admitted: true, by: "alice" },
+        { kind: "park", by: "alice" },
+      ],
+    ],
+    [
+      "a bot's is a label like any other",
+      { item: null, event: labeled("stale"), issue: stale, actor: AGENT },
+      [{ kind: "enrol", admitted: true, by: "alice" }],
+    ],
+    [
+      "a human had put it on before the issue was enrolled",
+      { item: null, event: labeled("backlog"), issue: stale, actor: AGENT, staleBy: "tess" },
+      [
+        { kind: "enrol", admitted: true, by: "alice" },
+        { kind: "park", by: "tess" },
+      ],
+    ],
     ["parking twice changes nothing", { item: PARKED, event: labeled("stale"), issue: stale }, []],
     [
       "a complete item is not parked",
@@ -389,6 +433,16 @@ describe("reopening and disappearing (sections 1 and 8)", () => {
   it.each<Row>([
     ["row 33: a complete item", { event: REOPENED, item: item({ state: "complete" }) }, [reopen]],
     ["a cancelled item", { event: REOPENED, item: item({ state: "cancelled" }) }, [reopen]],
+    [
+      "by an agent: it stays complete",
+      { event: REOPENED, item: item({ state: "complete" }), actor: AGENT },
+      [],
+    ],
+    [
+      "by an agent: it stays cancelled",
+      { event: REOPENED, item: item({ state: "cancelled" }), actor: AGENT },
+      [],
+    ],
     ["a live item", { event: REOPENED }, []],
     [
       "it was closed again since",
@@ -440,6 +494,8 @@ const aKnownItem: fc.Arbitrary<KnownItem> = fc.record({
   state: fc.constantFrom(null, null, "parked", "complete", "cancelled"),
   stateEventAt: fc.option(fc.constantFrom(at(-120), at(-60), NOW)),
   priorities: fc.uniqueArray(fc.constantFrom("P0", "P1", "P2")),
+  isLeftAlone: fc.boolean(),
+  parkAsked: fc.boolean(),
 });
 const factsWith = <Item extends KnownItem | null>(known: fc.Arbitrary<Item>) =>
   fc.record({
@@ -449,6 +505,7 @@ const factsWith = <Item extends KnownItem | null>(known: fc.Arbitrary<Item>) =>
     settings: fc.boolean().map((enrollAll) => settingsOf({ enrollAll })),
     actor: fc.constantFrom(HUMAN, AGENT),
     author: fc.constantFrom(HUMAN, AGENT),
+    staleBy: fc.constant(null),
     closedByWrongMerge: fc.boolean(),
     gateIsExplained: fc.constant(false),
   });
@@ -467,6 +524,7 @@ function carriedOut<Facts extends IssueFacts & { item: KnownItem }>(
     }
     if (step.kind === "priorities") known = { ...known, priorities: step.values };
     if (step.kind === "add_label") seen = { ...seen, labels: [...seen.labels, step.label] };
+    if (step.kind === "ask_park") known = { ...known, parkAsked: step.by !== null };
     const state = {
       park: "parked",
       unpark: null,
@@ -500,7 +558,7 @@ describe("any event on any item", () => {
         const plan = transitionsOf({ ...facts, actor: AGENT, author: AGENT });
         const isGone = facts.event.action === "deleted" || facts.event.action === "transferred";
         for (const step of plan) {
-          expect(["admit", "park", "unpark", "complete"]).not.toContain(step.kind);
+          expect(["admit", "park", "ask_park", "unpark", "complete", "reopen"]).not.toContain(step.kind);
           if (step.kind === "cancel") expect(isGone).toBe(true);
           if (step.kind === "enrol") expect(step.admitted).toBe(false);
         }
@@ -560,7 +618,7 @@ describe("a gate label that is not where it should be", () => {
 describe("readsNeeded", () => {
   const reads = (given: IssueEvent, known: KnownItem | null = item(), seen = issue()) =>
     readsNeeded(given, seen, known, DEFAULT_SETTINGS);
-  const NONE = { sender: false, author: false, events: false, pulls: false, gate: false };
+  const NONE = { sender: false, author: false, events: false, pulls: false, stale: false, gate: false };
 
   it.each([
     ["an assignment", event("assigned")],
@@ -573,6 +631,7 @@ describe("readsNeeded", () => {
     ["removes the park label", unlabeled("stale"), PARKED],
     ["parks", labeled("stale"), item()],
     ["closes", event("closed"), item()],
+    ["reopens what had ended", event("reopened"), item({ state: "complete" })],
   ])("row 21: asks who it was, and through what, when somebody %s", (_, given, known) =>
     expect(reads(given, known)).toMatchObject({ sender: true, events: true }),
   );
@@ -581,5 +640,7 @@ describe("readsNeeded", () => {
     expect(reads(event("opened"), null)).toMatchObject({ author: true });
     expect(reads(event("opened"), null, issue([], { labels: [] }))).toEqual(NONE);
     expect(reads(event("deleted"), null)).toEqual(NONE);
+    expect(reads(labeled("backlog"), null, issue(["stale"]))).toMatchObject({ author: true, stale: true });
+    expect(reads(labeled("stale"), null, issue(["stale"]))).toMatchObject({ sender: true, events: true });
   });
 });

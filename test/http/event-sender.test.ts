@@ -40,7 +40,7 @@ async function stream(
     resolve(response);
     const sender = new EventSender(response, patience);
     sender.begin();
-    void sender.send(heard()).then((isRead) => {
+    void sender.send(heard(), new AbortController().signal).then((isRead) => {
       over(isRead);
       if (!isRead) sender.tooSlow();
       sender.end();

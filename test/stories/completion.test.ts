@@ -563,6 +563,22 @@ describe("reopening", () => {
     await expectReady(api, number);
   });
 
+  it("by a bot brings nothing back: it stays at its end, and the two stores' differing is reported", async () => {
+    const [done, called] = [await readyItem(repo), await readyItem(repo)];
+    repo.as("alice").close(done, "completed");
+    repo.as("alice").close(called, "not_planned");
+    await world.settled();
+    stories.later();
+    repo.as("janitor[bot]").reopen(done);
+    repo.as("janitor[bot]").reopen(called);
+    await world.settled();
+    await expectRefused(api, done, "complete");
+    await expectRefused(api, called, "closed");
+    await stories.pass(301);
+    expect(await defectsOf(api, done)).toEqual(["item_complete_issue_open"]);
+    expect(await defectsOf(api, called)).toEqual(["item_complete_issue_open"]);
+  });
+
   it("[33] is not undone by the old merge's news coming again", async () => {
     const number = await readyItem(dev);
     dev.as("alice").merge(pullInto("dev", `Fixes #${number}`));

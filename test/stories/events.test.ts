@@ -35,7 +35,7 @@ async function item(title: string): Promise<number> {
 }
 
 /** Something that a person does on GitHub, a second after what was before. */
-async function after(act: () => void): Promise<void> {
+async function done(act: () => void): Promise<void> {
   act();
   await world.settled();
   stories.later();
@@ -56,16 +56,16 @@ describe("an item", () => {
       at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     });
     await reader.heard("item.admitted", about(number));
-    await after(() => repo.as("alice").unlabel(number, "backlog"));
+    await done(() => repo.as("alice").unlabel(number, "backlog"));
     await reader.heard("item.updated", (data) => data.number === number && data.changed.includes("enrolled"));
   });
 
   it("is unadmitted and admitted with its gate", async () => {
     const number = await item("Gated");
     const reader = await follow();
-    await after(() => repo.as("alice").label(number, GATE));
+    await done(() => repo.as("alice").label(number, GATE));
     await reader.heard("item.unadmitted", about(number));
-    await after(() => repo.as("alice").unlabel(number, GATE));
+    await done(() => repo.as("alice").unlabel(number, GATE));
     await reader.heard("item.admitted", about(number));
     expect(reader.types.filter((type) => /admitted/.test(type))).toEqual([
       "item.unadmitted",
@@ -113,10 +113,10 @@ describe("an item", () => {
   it("is parked and unparked", async () => {
     const number = await item("Stuck");
     const reader = await follow();
-    await after(() => repo.as("alice").label(number, STALE));
+    await done(() => repo.as("alice").label(number, STALE));
     expect(await reader.heard("item.parked", about(number))).toMatchObject({ reason: expect.any(String) });
     await reader.heard("item.role_changed", (data) => data.number === number && data.to === "blocked");
-    await after(() => repo.as("alice").unlabel(number, STALE));
+    await done(() => repo.as("alice").unlabel(number, STALE));
     await reader.heard("item.unparked", about(number));
     expect(
       await reader.heard("item.role_changed", (data) => data.number === number && data.to === "queue"),
@@ -126,11 +126,11 @@ describe("an item", () => {
   it("is completed, reopened and cancelled", async () => {
     const number = await item("Done");
     const reader = await follow();
-    await after(() => repo.as("alice").close(number, "completed"));
+    await done(() => repo.as("alice").close(number, "completed"));
     await reader.heard("item.completed", about(number));
-    await after(() => repo.as("alice").reopen(number));
+    await done(() => repo.as("alice").reopen(number));
     await reader.heard("item.reopened", about(number));
-    await after(() => repo.as("alice").close(number, "not_planned"));
+    await done(() => repo.as("alice").close(number, "not_planned"));
     await reader.heard("item.cancelled", about(number));
     const states = /completed|reopened|cancelled|parked/;
     expect(reader.types.filter((type) => states.test(type))).toEqual([
@@ -145,9 +145,9 @@ describe("an item", () => {
     const reader = await follow();
     const changed = (what: string) =>
       reader.heard("item.updated", (data) => data.number === number && data.changed.includes(what));
-    await after(() => repo.as("alice").editIssue(number, { title: "New title" }));
+    await done(() => repo.as("alice").editIssue(number, { title: "New title" }));
     await changed("title");
-    await after(() => repo.as("alice").label(number, "help wanted"));
+    await done(() => repo.as("alice").label(number, "help wanted"));
     await changed("labels");
     await world.api.repo("PATCH", `/memory/backlog/issue-${number}`, {
       body: { tags: { add: ["team:red"] } },
@@ -166,7 +166,7 @@ describe("an item", () => {
     });
     await changed("resume");
     await world.api.release(number, fencingToken);
-    await after(() => repo.as("alice").close(number, "completed"));
+    await done(() => repo.as("alice").close(number, "completed"));
     await changed("issueState");
   });
 
@@ -174,7 +174,7 @@ describe("an item", () => {
     const number = await item("Reviewed");
     const reader = await follow();
     let pull = 0;
-    await after(() => {
+    await done(() => {
       repo.as("alice").push(`feat/issue-${number}`, { files: ["a.txt"] });
       pull = repo
         .as("alice")
@@ -185,7 +185,7 @@ describe("an item", () => {
       to: "review",
     });
     await reader.heard("item.updated", (data) => data.number === number && data.changed.includes("review"));
-    await after(() => repo.as("alice").closePull(pull));
+    await done(() => repo.as("alice").closePull(pull));
     await reader.heard("item.role_changed", (data) => data.number === number && data.to === "queue");
   });
 });
@@ -227,16 +227,16 @@ describe("what is around items", () => {
 
   it("defects are opened and closed as facts change", async () => {
     const number = await item("Doubled");
-    await after(() => repo.as("alice").label(number, "P1"));
+    await done(() => repo.as("alice").label(number, "P1"));
     const reader = await follow();
-    await after(() => repo.as("alice").label(number, "P2"));
+    await done(() => repo.as("alice").label(number, "P2"));
     const opened = await reader.heard("defect.opened", about(number));
     expect(opened).toMatchObject({
       code: expect.any(String),
       value: expect.any(String),
       detail: expect.any(String),
     });
-    await after(() => repo.as("alice").unlabel(number, "P2"));
+    await done(() => repo.as("alice").unlabel(number, "P2"));
     expect(await reader.heard("defect.closed", about(number))).toMatchObject({ code: opened.code });
   });
 });

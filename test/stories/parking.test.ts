@@ -14,6 +14,7 @@ import {
   labelWrites,
   outcomes,
   ownComments,
+  readyNumbers,
   STALE,
   type Stories,
   startStories,
@@ -301,9 +302,8 @@ describe("unparking", () => {
 });
 
 describe("a human's label", () => {
-  it("parks the item, ends its claim and names who must rule", async () => {
+  it("parks the item at once when nobody works on it, and names who must rule", async () => {
     const number = await readyItem();
-    const { fencingToken } = await granted(api, number, "worker/a");
     repo.as("tess").label(number, STALE);
     await world.settled();
     await expectParked(number);
@@ -311,10 +311,68 @@ describe("a human's label", () => {
       expect.objectContaining({ reason: "parked", rulingOwner: "tess" }),
     ]);
     expect(outcomes(repo, number, "parked")).toHaveLength(1);
-    const write = { fence: fencingToken, body: { body: "x" } };
-    expect((await api.tryRepo("PATCH", `/memory/backlog/issue-${number}`, write)).body.code).toBe(
-      "claim_released",
-    );
+  });
+
+  it("leaves whoever holds the item alone: it is parked when they give it back", async () => {
+    const number = await readyItem();
+    const { fencingToken } = await granted(api, number, "worker/a");
+    repo.as("tess").label(number, STALE);
+    await world.settled();
+    await world.sweep();
+    expect(await api.item(number)).toMatchObject({ state: null, role: "work" });
+    await api.repo("PATCH", `/memory/backlog/issue-${number}`, { fence: fencingToken, body: { body: "x" } });
+    await api.release(number, fencingToken);
+    await world.settled();
+    await expectParked(number);
+    expect((await api.item(number)).reasons).toEqual([
+      expect.objectContaining({ reason: "parked", rulingOwner: "tess" }),
+    ]);
+    expect(outcomes(repo, number, "parked")).toHaveLength(1);
+    expect(outcomes(repo, number, "released")).toHaveLength(0);
+  });
+
+  it("keeps everybody from the item after a lapse, and the sweep parks it", async () => {
+    const number = await readyItem();
+    await granted(api, number, "worker/a");
+    repo.as("tess").label(number, STALE);
+    await world.settled();
+    await stories.pass(1800);
+    await expectRefused(api, number, "parked");
+    expect(await readyNumbers(api)).not.toContain(number);
+    await world.sweep();
+    await world.settled();
+    await expectParked(number);
+  });
+
+  it("taken off again while the item is held changes nothing; a bot may not do that", async () => {
+    const number = await readyItem();
+    const { fencingToken } = await granted(api, number, "worker/a");
+    repo.as("tess").label(number, STALE);
+    await world.settled();
+    stories.later();
+    repo.as("janitor[bot]").unlabel(number, STALE);
+    await world.settled();
+    expect(repo.issue(number).labels).toContain(STALE);
+    stories.later();
+    repo.as("tess").unlabel(number, STALE);
+    await world.settled();
+    await api.release(number, fencingToken);
+    await world.settled();
+    await expectReady(api, number);
+  });
+
+  it("on an issue that becomes an item by it, or later, parks it too", async () => {
+    const [first, later] = repo.silently(() => [
+      repo.as("alice").openIssue({ title: "Unseen", labels: ["backlog"] }),
+      repo.as("alice").openIssue({ title: "No item yet" }),
+    ]);
+    repo.as("tess").label(first, STALE);
+    repo.silently(() => repo.as("tess").label(later, STALE));
+    stories.later();
+    repo.as("alice").label(later, "backlog");
+    await world.settled();
+    await expectParked(first);
+    await expectParked(later);
   });
 
   it("is told to what waits for the item", async () => {

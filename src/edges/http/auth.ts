@@ -16,6 +16,8 @@ declare module "fastify" {
   interface FastifyContextConfig {
     /** What a token must be able to do to call the route; every route behind a token says it. */
     capability?: Capability;
+    /** It is not answered and done with: how long it took says nothing. */
+    isStream?: boolean;
   }
 }
 

@@ -47,6 +47,7 @@ const EXPIRED = encodeFrame({
 export class EventSender {
   readonly #response: ServerResponse;
   readonly #patience: typeof PATIENCE;
+  #ended = new AbortController().signal;
   #position = 0;
   /** Resolved when the client takes more, or is gone. */
   #drained: Promise<boolean> | null = null;
@@ -62,8 +63,12 @@ export class EventSender {
     this.#response.write(encodeFrame({ retryMs: RECONNECT_MS }));
   }
 
-  /** Sends what is heard until there is nothing more to hear. False: the client does not read, or is gone. */
-  async send(heard: AsyncIterable<Heard>): Promise<boolean> {
+  /**
+   * Sends what is heard until there is nothing more to hear; `ended` cuts a wait for the client short. False: the client
+   * does not read, or is gone.
+   */
+  async send(heard: AsyncIterable<Heard>, ended: AbortSignal): Promise<boolean> {
+    this.#ended = ended;
     const keepAlive = setInterval(() => this.#keepAlive(), this.#patience.keepAliveMs);
     // It must not keep the process from ending.
     keepAlive.unref();
@@ -140,16 +145,19 @@ export class EventSender {
     const response = this.#response;
     const onDrain = (): void => settle(true);
     const onClose = (): void => settle(false);
+    const ended = this.#ended;
     const stalled = setTimeout(() => settle(false), this.#patience.stalledMs);
     stalled.unref();
     const settle = (isRead: boolean): void => {
       clearTimeout(stalled);
       response.off("drain", onDrain);
       response.off("close", onClose);
+      ended.removeEventListener("abort", onClose);
       resolve(isRead);
     };
     response.once("drain", onDrain);
     response.once("close", onClose);
+    ended.addEventListener("abort", onClose, { once: true });
     return promise;
   }
 }

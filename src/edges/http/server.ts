@@ -1,15 +1,8 @@
 /** The one HTTP server: every route is listed here. Each validates, calls one service and shapes the answer. */
 
-import fastifySwagger from "@fastify/swagger";
 import fastifySwaggerUi from "@fastify/swagger-ui";
-import Fastify, { type FastifyInstance, type RouteOptions } from "fastify";
-import {
-  jsonSchemaTransform,
-  jsonSchemaTransformObject,
-  serializerCompiler,
-  validatorCompiler,
-  type ZodTypeProvider,
-} from "fastify-type-provider-zod";
+import Fastify, { type FastifyInstance } from "fastify";
+import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from "fastify-type-provider-zod";
 import type { Deps } from "../../services/deps.ts";
 import type { Setup } from "../../services/setup.ts";
 import { callerFinder } from "./auth.ts";
@@ -24,10 +17,13 @@ import { itemRoutes } from "./item-routes.ts";
 import { linkRoutes } from "./link-routes.ts";
 import { memoryListRoutes } from "./memory-list-routes.ts";
 import { memoryRoutes } from "./memory-routes.ts";
+import { measureRequests, metricsRoutes } from "./metrics-routes.ts";
+import { describeApi } from "./openapi.ts";
 import { queueRoutes } from "./queue-routes.ts";
 import { repoRoutes } from "./repo-routes.ts";
 import { RequestLimiter } from "./request-limiter.ts";
 import { resourceRoutes } from "./resource-routes.ts";
+import type { Routes } from "./route-schemas.ts";
 import { setupRoutes } from "./setup-routes.ts";
 import type { SetupSessions } from "./setup-session.ts";
 import { tokenRoutes } from "./token-routes.ts";
@@ -48,16 +44,6 @@ const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" width="150" height="40" vi
 
 export type Server = FastifyInstance;
 
-/** Says of each call what a token must be able to do. */
-const documented: typeof jsonSchemaTransform = (route) => {
-  const { schema, url } = jsonSchemaTransform(route);
-  const { capability } = (route as { route: RouteOptions }).route.config ?? {};
-  if (capability === undefined) return { schema, url };
-  const needs = `A token needs the capability \`${capability}\`.`;
-  const description = schema?.description ? `${schema.description} ${needs}` : needs;
-  return { schema: { ...schema, description, "x-capability": capability }, url };
-};
-
 export async function createServer(deps: Deps, options: ServerOptions): Promise<Server> {
   const app = Fastify({
     bodyLimit: BODY_LIMIT,
@@ -68,6 +54,7 @@ export async function createServer(deps: Deps, options: ServerOptions): Promise<
     // What fails before a route is found, such as an address that cannot be decoded.
     frameworkErrors: (error, request, reply) => answerError(deps.log, error, request, reply),
   }).withTypeProvider<ZodTypeProvider>();
+  measureRequests(app as unknown as Server, deps);
   // Fastify takes text too; the API speaks JSON.
   app.removeContentTypeParser("text/plain");
   app.setValidatorCompiler(validatorCompiler);
@@ -75,20 +62,7 @@ export async function createServer(deps: Deps, options: ServerOptions): Promise<
   app.setErrorHandler((error, request, reply) => answerError(deps.log, error, request, reply));
   app.setNotFoundHandler(answerNotFound);
 
-  await app.register(fastifySwagger, {
-    openapi: {
-      openapi: "3.1.0",
-      info: {
-        title: "Leasehold",
-        version: deps.version,
-        description: "Makes a repository's issues safe for many workers to drain at once.",
-      },
-      components: { securitySchemes: { token: { type: "http", scheme: "bearer" } } },
-      security: [{ token: [] }],
-    },
-    transform: documented,
-    transformObject: jsonSchemaTransformObject,
-  });
+  await describeApi(app as unknown as Routes, deps.version);
   await app.register(fastifySwaggerUi, {
     routePrefix: "/docs",
     theme: { title: "Leasehold API" },
@@ -127,6 +101,7 @@ export async function createServer(deps: Deps, options: ServerOptions): Promise<
     memoryListRoutes(routes, deps);
     resourceRoutes(routes, deps);
     queueRoutes(routes, deps);
+    metricsRoutes(routes, deps);
   });
   app.get("/openapi.json", { schema: { hide: true } }, async () => app.swagger());
   app.get("/", { schema: { hide: true } }, async (_request, reply) => reply.redirect("/docs"));

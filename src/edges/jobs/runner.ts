@@ -182,7 +182,7 @@ function taskList(deps: Deps, options: JobsOptions, drains: Drains, stopping: Ab
     sweep: async () => {
       // Asked for again before the work, so that a sweep that fails is not the last.
       await askForJob(deps.db, "sweep", { key: "sweep", inSeconds: options.sweepSeconds, keep: true });
-      await sweep(deps);
+      await deps.metrics.sweeping(() => sweep(deps));
       await pruneDeliveries(deps.db);
       await pruneEvents(deps.db);
     },

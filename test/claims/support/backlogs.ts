@@ -40,6 +40,7 @@ const anItem = fc.record({
   activeAgo: fc.constantFrom(null, 1, 700, 3000),
   review: fc.constantFrom(null, null, null, null, "in_review", "resumable", "again"),
   onHold: fc.constantFrom(false, false, false, false, false, true),
+  parkAsked: fc.constantFrom(false, false, false, false, false, true),
   base: fc.constantFrom(["baseBranch:main"], ["baseBranch:main"], ...BASES),
   priority: fc.constantFrom(
     ["priority:P2"],
@@ -127,6 +128,7 @@ export const FREE: Item = {
   activeAgo: null,
   review: null,
   onHold: false,
+  parkAsked: false,
   base: ["baseBranch:main"],
   priority: ["priority:P2"],
   more: [],
@@ -198,8 +200,10 @@ export async function writeBacklogs(pool: Pool, backlogs: readonly Backlog[]): P
     await write(
       items,
       `update item i set state = b.ended, active_at = now() - make_interval(secs => b.active), review = b.review,
-         review_pull = 12, hold_at = case when b.held then now() end, hold_by = 'o'
-       from jsonb_to_recordset($1) as b (repo bigint, number int, ended text, active int, review text, held boolean)
+         review_pull = 12, hold_at = case when b.held then now() end, hold_by = 'o',
+         park_by = case when b.asked and b.ended is null then 'tess' end, park_at = case when b.asked and b.ended is null then now() end
+       from jsonb_to_recordset($1)
+         as b (repo bigint, number int, ended text, active int, review text, held boolean, asked boolean)
        where i.repository_id = b.repo and i.number = b.number`,
     );
     await write(
@@ -261,6 +265,7 @@ const itemRows = (repo: number, { items }: Backlog) =>
     active: item.activeAgo,
     review: item.review,
     held: item.onHold,
+    asked: item.parkAsked,
     attempts: item.attempts,
     // A grant always leaves a claim behind, which outlives it as the mark.
     claim: item.claim ?? (item.attempts > 0 ? RELEASED : null),
