@@ -75,7 +75,9 @@ export class WorkflowTokens {
         throw new WorkflowTokenRefused(this.#reasonOf(error));
       throw new IssuerUnreachable((error as Error).message, { cause: error });
     }
-    throw new WorkflowTokenRefused("it does not name its workflow's repository and run as GitHub Actions does");
+    throw new WorkflowTokenRefused(
+      "it does not name its workflow's repository and run as GitHub Actions does",
+    );
   }
 
   #reasonOf(error: Error): string {

@@ -57,7 +57,10 @@ export async function applyComment(deps: Deps, seq: number, payload: Payload): P
     if (payload.action !== "created") return;
     await takeMarker(trx, deps, repository, comment);
     // Who holds the item, or held it when its lease lapsed, is still at it (protocol 4, "Quarantine").
-    if (comment.authorLogin !== null && (await isHoldersLogin(trx, itemRef(repository.id, number), comment.authorLogin)))
+    if (
+      comment.authorLogin !== null &&
+      (await isHoldersLogin(trx, itemRef(repository.id, number), comment.authorLogin))
+    )
       await markActive(trx, repository.id, number);
   });
 }

@@ -25,7 +25,17 @@ async function run(...words: string[]) {
 }
 
 it("a token is made, works, is listed without its secret, and is revoked", async () => {
-  const made = await run("token", "create", "m1", "--can", "read,claim", "--repo", "acme/widgets", "--days", "30");
+  const made = await run(
+    "token",
+    "create",
+    "m1",
+    "--can",
+    "read,claim",
+    "--repo",
+    "acme/widgets",
+    "--days",
+    "30",
+  );
   expect(made).toMatchObject({ code: 0, err: "" });
   const token = made.out.trim();
   expect(token).toMatch(/^lh_[\w-]{43}$/);
@@ -46,7 +56,11 @@ it.each([
   [["token", "create", "x"], 2, /--can/],
   [["token", "create", "x", "--can", "read", "--days", "soon"], 2, /whole number of days/],
   [["token", "create", "x", "--can", "root"], 1, /capabilities\.0/],
-  [["token", "create", "x", "--can", "read", "--repo", "acme/nowhere"], 1, /repos\.0: acme\/nowhere is not known/],
+  [
+    ["token", "create", "x", "--can", "read", "--repo", "acme/nowhere"],
+    1,
+    /repos\.0: acme\/nowhere is not known/,
+  ],
   [["token", "revoke"], 2, /takes one id/],
   [["token", "revoke", "7"], 1, /id: the id of a token/],
 ])("%j is refused in words", async (words, code, text) => {

@@ -33,11 +33,16 @@ afterAll(async () => {
 });
 
 const now = async (): Promise<number> => {
-  const { rows } = await world.app.deps.database.pool.query("select extract(epoch from db_now())::int as now");
+  const { rows } = await world.app.deps.database.pool.query(
+    "select extract(epoch from db_now())::int as now",
+  );
   return rows[0].now;
 };
 
-const tokenOf = async (claims: Record<string, unknown> = {}, over: Parameters<LocalIssuer["token"]>[1] = {}) =>
+const tokenOf = async (
+  claims: Record<string, unknown> = {},
+  over: Parameters<LocalIssuer["token"]>[1] = {},
+) =>
   issuer.token(
     { sub: MAIN, exp: (await now()) + 300, repository_id: String(repo.id), run_id: "42", ...claims },
     over,
@@ -73,7 +78,9 @@ describe("a workflow that is trusted", () => {
   it("may be trusted by a pattern", async () => {
     const token = await tokenOf({ sub: "repo:acme/widgets:environment:staging" });
     expect((await ask(token)).status).toBe(200);
-    expect((await world.api.with({ token }).tryRepo("POST", "/claim-next", { body: { owner: "w" } })).status).toBe(403);
+    expect(
+      (await world.api.with({ token }).tryRepo("POST", "/claim-next", { body: { owner: "w" } })).status,
+    ).toBe(403);
   });
 
   it("is trusted no more as soon as the configuration says so", async () => {
@@ -82,7 +89,9 @@ describe("a workflow that is trusted", () => {
     const files = { ".github/leasehold.yml": `oidc:\n  "${MAIN}": [read, claim]\n` };
     repo.as("alice").push("main", { message: "trust less", files });
     await world.settled();
-    await waitFor("the change to be heard of", async () => ((await ask(token)).status === 401 ? null : "not yet"));
+    await waitFor("the change to be heard of", async () =>
+      (await ask(token)).status === 401 ? null : "not yet",
+    );
   });
 });
 
@@ -116,12 +125,18 @@ describe("a token that is not taken", () => {
   });
 
   it("is of a subject that is not trusted, of a repository that is not here, or says too little", async () => {
-    await refused(await tokenOf({ sub: "repo:acme/widgets:pull_request" }), /does not trust repo:acme\/widgets:pull_request/);
+    await refused(
+      await tokenOf({ sub: "repo:acme/widgets:pull_request" }),
+      /does not trust repo:acme\/widgets:pull_request/,
+    );
     await refused(await tokenOf({ repository_id: "999999" }), /not connected here/);
     // Trusted by widgets, but of the workflow of another repository.
     const gadgets = world.github.repository("acme/sheds", { collaborators: { alice: "admin" } });
     await world.install(gadgets);
-    await refused(await tokenOf({ repository_id: String(gadgets.id) }), /configuration of acme\/sheds does not trust/);
+    await refused(
+      await tokenOf({ repository_id: String(gadgets.id) }),
+      /configuration of acme\/sheds does not trust/,
+    );
     await refused(await tokenOf({ run_id: undefined }), /does not name its workflow's repository and run/);
   });
 });

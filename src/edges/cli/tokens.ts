@@ -10,7 +10,10 @@ interface Token {
   readonly token?: string;
   readonly capabilities: readonly string[];
   readonly repos: readonly string[] | null;
-  readonly scope: { readonly rootIds: readonly string[] | null; readonly tagsInclude: readonly string[] | null };
+  readonly scope: {
+    readonly rootIds: readonly string[] | null;
+    readonly tagsInclude: readonly string[] | null;
+  };
   readonly githubLogin: string | null;
   readonly expiresAt: string | null;
   readonly revokedAt: string | null;
@@ -59,10 +62,17 @@ const create: Command = {
 
 const DAY_MS = 86_400_000;
 
-function endOf({ days, expires }: { days?: string | undefined; expires?: string | undefined }): string | undefined {
+function endOf({
+  days,
+  expires,
+}: {
+  days?: string | undefined;
+  expires?: string | undefined;
+}): string | undefined {
   if (days === undefined) return expires;
   if (expires !== undefined) throw new UsageError("either --days or --expires");
-  if (!/^[1-9]\d{0,4}$/.test(days)) throw new UsageError(`--days is "${days}": a whole number of days is needed`);
+  if (!/^[1-9]\d{0,4}$/.test(days))
+    throw new UsageError(`--days is "${days}": a whole number of days is needed`);
   return new Date(Date.now() + Number(days) * DAY_MS).toISOString();
 }
 
@@ -71,7 +81,10 @@ async function* all(api: Api, revoked: boolean): AsyncGenerator<Token> {
   do {
     const query = new URLSearchParams({ limit: "100", revoked: String(revoked) });
     if (cursor !== null) query.set("cursor", cursor);
-    const page = (await api.call("GET", `/api/v1/tokens?${query}`)) as { tokens: Token[]; nextCursor: string | null };
+    const page = (await api.call("GET", `/api/v1/tokens?${query}`)) as {
+      tokens: Token[];
+      nextCursor: string | null;
+    };
     yield* page.tokens;
     cursor = page.nextCursor;
   } while (cursor !== null);
@@ -96,7 +109,10 @@ const listAll: Command = {
   usage: "token list [--revoked]",
   summary: "List the API tokens, the newest first, without their secrets",
   run: async (args, { api, out }) => {
-    const { values } = parseArgs({ args: [...args], options: { revoked: { type: "boolean", default: false } } });
+    const { values } = parseArgs({
+      args: [...args],
+      options: { revoked: { type: "boolean", default: false } },
+    });
     for await (const token of all(api, values.revoked)) out(describe(token));
     return 0;
   },

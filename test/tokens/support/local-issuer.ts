@@ -46,11 +46,16 @@ export class LocalIssuer {
     this.#made += 1;
     const kid = `key-${this.#made}`;
     const { privateKey, publicKey } = await generateKeyPair("RS256");
-    this.#keys = [{ kid, privateKey, jwk: { ...(await exportJWK(publicKey)), kid, alg: "RS256", use: "sig" } }];
+    this.#keys = [
+      { kid, privateKey, jwk: { ...(await exportJWK(publicKey)), kid, alg: "RS256", use: "sig" } },
+    ];
   }
 
   /** A token as a workflow gets it; `over` changes what it says. */
-  async token(claims: Record<string, unknown>, over: { issuer?: string; key?: CryptoKey } = {}): Promise<string> {
+  async token(
+    claims: Record<string, unknown>,
+    over: { issuer?: string; key?: CryptoKey } = {},
+  ): Promise<string> {
     const [key] = this.#keys;
     if (!key) throw new Error("the issuer has no key");
     const { exp, aud = "leasehold", ...others } = claims;
