@@ -35,6 +35,7 @@ export const SCOPE_CASES: Readonly<Record<string, ScopeCase>> = {
   "GET /api/v1/tokens": unscoped("GET", "/api/v1/tokens"),
   "DELETE /api/v1/tokens/{id}": unscoped("DELETE", "/api/v1/tokens/00000000-0000-4000-8000-000000000001"),
 
+  "GET /metrics": unscoped("GET", "/metrics"),
   "GET /api/v1/outbox": unscoped("GET", "/api/v1/outbox"),
   "POST /api/v1/outbox/{repositoryId}/{id}/retry": unscoped("POST", "/api/v1/outbox/1/1/retry"),
   "GET /api/v1/inbox": unscoped("GET", "/api/v1/inbox"),
