@@ -116,6 +116,9 @@ end $$;
 
 -- The least threshold in force is asked for by every ready set, and few epics set one.
 create index item_threshold on item (repository_id, threshold) where threshold is not null;
+-- What nothing but a person's hand moves: whether anything starves is told by the first of these.
+create index item_stuck on item (repository_id, number)
+  where enrolled and state is null and (not issue_open or hold_at is not null or flawed);
 -- What claim-next asks by age.
 create index item_offered_by_age on item (repository_id, created_at, number) include (home_region) where offered;
 
@@ -153,4 +156,104 @@ begin
     join record_link b on b.repository_id = d.repository_id and b.number = d.number and b.relation = 'blockedBy'
     group by 1, 2) anew
   where i.repository_id = anew.repository_id and i.number = anew.number and i.open_blockers <> anew.open;
+end $$;
+
+-- ---------------------------------------------------------------- many at once
+
+-- Takes the locks that deciding on a record needs, if all are to be had at once: ancestors shared, then the record. Who
+-- decides on many records in one transaction waits for none of them, so that no two can wait for each other. False also
+-- where deciding may lock more than these: an integration item its epic, an item with resources those, one with a pull
+-- request the promise of its check, a record of a repository that lives only here that repository.
+create function lock_at_once(repo bigint, p_topic text, p_id text) returns boolean language plpgsql volatile as $$
+declare
+  num integer := item_number(p_topic, p_id);
+  f record;
+  above integer;
+begin
+  if repo < 0 then return false; end if;
+  if num is not null then
+    select ancestors, integrates is not null or resource_keys is not null or review is not null as more into f
+    from item where repository_id = repo and number = num;
+    if f.more then return false; end if;
+    if cardinality(f.ancestors) > 0 then
+      foreach above in array f.ancestors loop
+        if not pg_try_advisory_xact_lock_shared(hashtextextended(repo || '/backlog/issue-' || above, 7203)) then
+          return false;
+        end if;
+      end loop;
+    end if;
+  end if;
+  return pg_try_advisory_xact_lock(hashtextextended(repo || '/' || p_topic || '/' || p_id, 7203))
+    and not exists (select 1 from claim where repository_id = repo and topic = p_topic and id = p_id and resourced);
+end $$;
+
+-- ---------------------------------------------------------------- claims and releases, for less
+
+-- As in 0008; most items have no pull request, and end with that.
+create or replace function on_claim_grant() returns trigger language plpgsql as $$
+declare
+  num integer := item_number(new.topic, new.id);
+  part integer;
+begin
+  if num is null then return null; end if;
+  if exists (select 1 from own_pull where repository_id = new.repository_id and number = num) then
+    perform ask_claim_checks_of(new.repository_id, num);
+  end if;
+  if new.scope = 'subtree' then
+    for part in select d from descendants_of(new.repository_id, num) d order by 1 loop
+      perform ask_claim_checks_of(new.repository_id, part);
+    end loop;
+  end if;
+  return null;
+end $$;
+
+-- As in 0008; attempts are counted only where there may be enough of them.
+create or replace function release_claim(
+  repo bigint, p_topic text, p_id text, p_fence bigint, p_actor text, p_note text, p_parks boolean
+) returns text language plpgsql volatile as $$
+declare
+  num integer := item_number(p_topic, p_id);
+  moment timestamptz;
+  c record;
+  i record;
+begin
+  if repo < 0 and not hold_local_repository(repo) then return 'moved'; end if;
+  perform pg_advisory_xact_lock(hashtextextended(repo || '/' || p_topic || '/' || p_id, 7203));
+  moment := db_now();
+  select fence, live, actor, owner into c from claim where repository_id = repo and topic = p_topic and id = p_id;
+  if not found then
+    return case when exists (select 1 from record where repository_id = repo and topic = p_topic and id = p_id
+      and (expires_at is null or expires_at > moment)) then 'unclaimed' else 'missing' end;
+  end if;
+  if c.fence <> p_fence then return 'stale'; end if;
+  if not c.live then return 'unclaimed'; end if;
+  if c.actor <> p_actor then return 'not_holder'; end if;
+  if num is not null then
+    select n.state, r.installation_id is not null as markable, n.marked, n.attempts_after,
+      n.state is null and n.review is distinct from 'in_review' as poisoned,
+      coalesce(n.threshold, (r.settings ->> 'poisonThreshold')::integer, 3) as threshold
+    into i
+    from item n join repository r on r.id = repo
+    where n.repository_id = repo and n.number = num;
+    -- Without a marker there are no more attempts than grants.
+    if i.poisoned then
+      i.poisoned := (i.marked or i.threshold <= (select count(*) from (select 1 from claim_grant
+          where repository_id = repo and topic = p_topic and id = p_id limit i.threshold) as few))
+        and attempts_of(repo, num, i.attempts_after) >= i.threshold;
+    end if;
+    if i.poisoned and not p_parks then return 'poisoned'; end if;
+  end if;
+  update claim set live = false, released_at = moment
+  where repository_id = repo and topic = p_topic and id = p_id and fence = p_fence and live;
+  update claim_grant set ended = 'released', ended_at = moment
+  where repository_id = repo and topic = p_topic and id = p_id and fence = p_fence and ended is null;
+  if num is null then return 'release'; end if;
+  if i.poisoned then return 'poisoned'; end if;
+  if i.markable and i.state is null then
+    insert into outbox (repository_id, issue_number, kind, promise, payload, created_at, next_try_at)
+    values (repo, num, 'release_outcome', 'outcome:' || num || ':' || p_fence || ':released',
+      jsonb_build_object('number', num, 'owner', c.owner, 'fence', p_fence, 'note', p_note), moment, moment)
+    on conflict (repository_id, promise) where state = 'pending' do nothing;
+  end if;
+  return 'release';
 end $$;

@@ -23,7 +23,7 @@ export function keysIn(text: string): string[] {
   const unfolded = text.includes("-----BEGIN")
     ? text.replaceAll("\\n", "\n")
     : Buffer.from(text, "base64").toString();
-  return [...unfolded.matchAll(KEY)].map(([key]) => `${key}\n`);
+  return [...unfolded.matchAll(KEY)].map(([key]) => key);
 }
 
 /**

@@ -89,7 +89,7 @@ async function fill(url: string, items: number): Promise<void> {
 
 /** Nobody ever claimed anything. */
 export const clearClaims = (url: string): Promise<unknown> =>
-  query(url, "truncate claim, claim_grant, outbox, claim_marker");
+  query(url, "truncate claim, claim_grant, outbox, claim_marker, event_new, event");
 
 /** One statement, or several without parameters, on a connection of its own. */
 export async function query<Row extends pg.QueryResultRow>(

@@ -73,8 +73,8 @@ export const SearchAnswer = z
     ),
     capped: z.boolean().meta({
       description:
-        "The words are so common that not all that match were ranked: 1,000 of those whose titles match, 1,000 " +
-        "others, and what matches among the 1,000 newest. Add words",
+        "The words are so common that not all that match were ranked: 500 of those whose titles match, 500 " +
+        "others, and what matches among the 500 newest. Add words",
     }),
   })
   .meta({

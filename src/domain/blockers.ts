@@ -41,6 +41,8 @@ export interface Blocker {
   readonly status: BlockerStatus;
   readonly rulingOwner: string | null;
   readonly question: string | null;
+  /** Out of the reader's sight: nothing of it is told but that it is in the way. */
+  readonly hidden?: boolean;
 }
 
 export const isOpen = (blocker: Blocker): boolean => blocker.status !== "satisfied";

@@ -71,8 +71,8 @@ export function byUrgency(a: ItemFacts, b: ItemFacts): number {
 /** Finishing it is the cheapest work there is (protocol 6). */
 export const isResumable = (item: ItemFacts): boolean => item.review?.review === "resumable";
 
-/** What work in flight touches, of an item that is not looked at itself. */
-export interface Flying {
+/** Work in flight that is not among the items: of another epic, or out of the reader's sight; in the way all the same. */
+export interface FlightElsewhere {
   readonly number: number;
   readonly radius: readonly string[];
   /** Else only its pull request is open. */
@@ -87,7 +87,7 @@ export function readySet(
   items: readonly ItemFacts[],
   defects: readonly Defect[],
   asker: Asker,
-  elsewhere: readonly Flying[] = [],
+  elsewhere: readonly FlightElsewhere[] = [],
 ): ReadySet {
   const enrolled = items.filter((item) => item.enrolled);
   const live = enrolled.filter((item) => item.state === null);
@@ -97,7 +97,7 @@ export function readySet(
   const awaitingAdmission: number[] = [];
   const resting: Judged[] = [];
   const worked = live.filter((item) => isInFlight(item, asker));
-  const atWork = new RadiusIndex([...worked, ...elsewhere.filter((item) => item.atWork)]);
+  const atWork = new RadiusIndex([...worked, ...elsewhere.filter((flight) => flight.atWork)]);
   // Work in a pull request is in the way of new work, but not of other work that lies in one: neither would ever go on.
   const underWay = new RadiusIndex([...worked, ...live.filter((item) => item.review !== null), ...elsewhere]);
   const overlapping: { number: number; with: number[] }[] = [];
@@ -195,7 +195,10 @@ function moves(reason: ReadyReason, item: ItemFacts, moving: ReadonlySet<number>
     case "blocked":
       if (item.hold !== null) return false; // nobody but who lifts the hold moves it
       // Of a blocker in another repository nobody here knows whether it moves.
-      return item.blockers.filter(isOpen).every(({ number }) => number !== null && moving.has(number));
+      return item.blockers.filter(isOpen).every(({ number, status, hidden }) =>
+        // What its reader may not see is taken to move, unless it is known to rest.
+        hidden ? status === "waiting" : number !== null && moving.has(number),
+      );
     default:
       return false;
   }

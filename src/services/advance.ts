@@ -9,7 +9,7 @@ import type {
 import { Problem } from "../contract/problem.ts";
 import type { Role } from "../domain/item-state.ts";
 import { OWNER_PATTERN } from "../domain/owner.ts";
-import { BACKLOG, itemId } from "../domain/record-key.ts";
+import { BACKLOG, itemId, itemRef } from "../domain/record-key.ts";
 import { inTransaction } from "../store/database.ts";
 import type { Repository } from "../store/repositories.ts";
 import type { Caller } from "./caller.ts";
@@ -19,6 +19,7 @@ import { completeByHolder } from "./complete-by-holder.ts";
 import type { Deps } from "./deps.ts";
 import { cancel, hold, type Move, ResourceUnavailable, reopen, startBelow, unhold } from "./move-item.ts";
 import { noItem } from "./read-items.ts";
+import { assertRecordSeen } from "./sight.ts";
 
 type Transition = AdvanceRequest & { readonly fencingToken?: number | undefined };
 
@@ -71,6 +72,7 @@ export async function advanceMany(
   for (const transition of transitions) {
     const { number, trigger } = transition;
     try {
+      await assertRecordSeen(deps.db, caller, itemRef(repository.id, number));
       results.push(await advance(deps, caller, { repository, number }, transition));
     } catch (error) {
       if (!(error instanceof Problem)) throw error;

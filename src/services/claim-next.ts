@@ -33,7 +33,7 @@ export async function claimNext(
   const tried: number[] = [];
   const hasLeft = (): boolean => delivery?.left.aborted ?? false;
   while (tried.length < MOST_TRIED && !hasLeft()) {
-    const batch = await findCandidates(deps.db, repository.id, region, selector, tried, BATCH);
+    const batch = await findCandidates(deps.db, repository.id, region, selector, tried, BATCH, caller);
     if (batch.length === 0) break;
     const clear = await disjoint(deps, repository, batch);
     for (const number of batch) {
@@ -51,7 +51,7 @@ export async function claimNext(
     }
   }
   const query = { limit: 1, region, epic: request.selector?.epic };
-  const { verdict, pending } = await ready(deps, repository, query);
+  const { verdict, pending } = await ready(deps, repository, query, caller);
   return { granted: false, reason: "none_ready", verdict, pending };
 }
 

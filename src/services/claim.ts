@@ -6,6 +6,7 @@ import { RadiusIndex } from "../domain/blast-radius.ts";
 import { workingBranch } from "../domain/branch-names.ts";
 import { clampLease } from "../domain/lease.ts";
 import { numberOfRef, type RecordRef, recordKey } from "../domain/record-key.ts";
+import type { View } from "../domain/scope.ts";
 import { tagValue } from "../domain/tags.ts";
 import { releaseMarker } from "../store/claim-line.ts";
 import type { Db } from "../store/database.ts";
@@ -24,6 +25,7 @@ import type { LineAnswer } from "./claim-line.ts";
 import type { Deps } from "./deps.ts";
 import type { Once } from "./once.ts";
 import { resumePack } from "./resume-pack.ts";
+import { onlySeen } from "./sight.ts";
 import { takeBack } from "./take-back.ts";
 
 export interface ClaimTarget {
@@ -89,7 +91,7 @@ async function takeOrWait(
     replica: deps.replica,
     markAfterSeconds: 0,
   };
-  const attempt = new Attempt(deps, target, once);
+  const attempt = new Attempt(deps, caller, target, once);
   const answer = await attempt.take(call);
   if (answer.granted) {
     // Under an idempotency key the answer is kept: whoever did not get it asks again.
@@ -97,7 +99,7 @@ async function takeOrWait(
     else onDelivery(deps, call, answer.fence, delivery, async () => deps.wake.outbox());
     return attempt.granted(call, answer);
   }
-  if (answer.ticket == null || delivery === null) return refused(target, answer);
+  if (answer.ticket == null || delivery === null) return refused(deps, caller, target, answer);
   const waiting = { ...call, wait: false, ticket: answer.ticket, markAfterSeconds: MARK_AFTER_SECONDS };
   return awaitTurn(deps, caller, target, attempt, waiting, waitSeconds * 1000, delivery);
 }
@@ -105,12 +107,14 @@ async function takeOrWait(
 /** A caller's tries at one claim. Under an idempotency key the answer is made where it is kept, in the grant's transaction. */
 class Attempt {
   readonly #deps: Deps;
+  readonly #view: View;
   readonly #target: ClaimTarget;
   readonly #once: Once | null;
   #kept: ClaimAnswer | null = null;
 
-  constructor(deps: Deps, target: ClaimTarget, once: Once | null) {
+  constructor(deps: Deps, view: View, target: ClaimTarget, once: Once | null) {
     this.#deps = deps;
+    this.#view = view;
     this.#target = target;
     this.#once = once;
   }
@@ -120,14 +124,14 @@ class Attempt {
     return this.#once.run<ClaimRow>(async (inside) => {
       const row = await takeClaim(inside.db, call);
       if (!row.granted) return { result: row, kept: null };
-      const answer = await granted(inside, this.#target, call, row);
+      const answer = await granted(inside, this.#view, this.#target, call, row);
       this.#kept = answer;
       return { result: row, kept: { status: 200, answer, grant: { ref: call.ref, fence: row.fence } } };
     });
   }
 
   async granted(call: ClaimCall, row: ClaimGrantedRow): Promise<ClaimAnswer> {
-    return this.#kept ?? granted(this.#deps, this.#target, call, row);
+    return this.#kept ?? granted(this.#deps, this.#view, this.#target, call, row);
   }
 }
 
@@ -149,8 +153,8 @@ async function awaitTurn(
       "unauthenticated",
       "this token was revoked or has expired while its caller waited in line",
     );
-  if (answer === "gone") return refused(target, { granted: false, reason: "timeout" });
-  if (!answer.granted) return refused(target, answer);
+  if (answer === "gone") return refused(deps, caller, target, { granted: false, reason: "timeout" });
+  if (!answer.granted) return refused(deps, caller, target, answer);
   onDelivery(deps, call, answer.fence, delivery, async () => {
     await releaseMarker(deps.db, call.ref, answer.fence);
     deps.wake.outbox();
@@ -175,13 +179,15 @@ function onDelivery(
 
 type Refused = Exclude<LineAnswer, { granted: true }>;
 
-function refused(target: ClaimTarget, answer: Refused): ClaimAnswer {
+/** What it is blocked by is named as far as the caller may see it. */
+async function refused({ db }: Deps, view: View, target: ClaimTarget, answer: Refused): Promise<ClaimAnswer> {
+  const blockers = "blockers" in answer ? answer.blockers : [];
   const retryAfterMs = "retryAfterMs" in answer ? answer.retryAfterMs : null;
   return {
     granted: false,
     key: recordKey(target.repository, target.topic, target.id),
     reason: answer.reason,
-    blockers: "blockers" in answer ? [...answer.blockers] : [],
+    blockers: await onlySeen(db, view, target.repository.id, blockers),
     ...(retryAfterMs === null ? {} : { retryAfterMs }),
     ...contention(answer),
     ...("flawed" in answer && answer.flawed ? { detail: FLAWED } : {}),
@@ -203,6 +209,7 @@ const contention = (answer: Refused) =>
 
 async function granted(
   deps: Deps,
+  view: View,
   target: ClaimTarget,
   call: ClaimCall,
   answer: ClaimGrantedRow,
@@ -222,12 +229,13 @@ async function granted(
     custodyChanged: answer.newAttempt,
     previous: previous && { owner: previous.owner, fencingToken: previous.fence, lapsed: previous.lapsed },
     title: answer.title,
-    ...(number === null ? {} : await itemPart(deps, target, number, answer)),
+    ...(number === null ? {} : await itemPart(deps, view, target, number, answer)),
   };
 }
 
 async function itemPart(
   deps: Deps,
+  view: View,
   { repository }: ClaimTarget,
   number: number,
   { tags, url, previous, ownPull, anchored, resources }: ClaimGrantedRow,
@@ -244,7 +252,9 @@ async function itemPart(
     // Who takes what nobody had has nothing to read up on: the common grant is one call to the database.
     resume: previous === null && !ownPull ? null : await resumePack(deps.db, repository, number),
     overlaps:
-      anchored || repository.settings.requireAnchors ? await overlaps(deps.db, repository, number) : [],
+      anchored || repository.settings.requireAnchors
+        ? await onlySeen(deps.db, view, repository.id, await overlaps(deps.db, repository, number))
+        : [],
     resources: (resources ?? []).map(takenBody),
     url,
   };

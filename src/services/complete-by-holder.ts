@@ -59,7 +59,7 @@ export async function completeUnderFence(
         if (resume) await writeResume(trx, at, holder, resume);
         await completeItem(trx, at, provenBy(evidence, item), null, holder?.owner ?? caller.actor);
       }
-      return getItem({ ...deps, db: trx }, repository, number);
+      return getItem({ ...deps, db: trx }, repository, number, caller);
     }),
   );
 }

@@ -30,6 +30,7 @@ import { saveGrouping } from "./grouping-records.ts";
 import type { Once } from "./once.ts";
 import { askingGitHub, openIssue, type Scene } from "./open-issue.ts";
 import { noItem } from "./read-items.ts";
+import { assertTargetsSeen, scopeForbidden } from "./sight.ts";
 
 /** The epic among the names of a request's issues: items have others. */
 export const EPIC = "";
@@ -51,6 +52,7 @@ export async function createGrouping(
   const repository = (await findRepositoryById(deps.db, named.id)) ?? named;
   await assertWritable(deps, repository);
   const grouping = askedGrouping(request, repository);
+  await assertWithin(deps, caller, repository, grouping, request.emittedBy);
   const branch = `${grouping.epic.type}/epic/${grouping.epic.slug}`;
   const refs = [EPIC, ...request.items.map(({ ref }) => ref)];
   const asked: Asked = { kind: "grouping", repository, caller, request, branch, refs, once };
@@ -68,17 +70,48 @@ export async function createGrouping(
       ensureBranch(scene.client, repository, branch, defaultBranch),
     );
     return finish(deps, asked, scene, async (inside, trx) => ({
-      ...(await saveGrouping(trx, inside, {
-        repository,
-        plan,
-        grouping,
-        issues,
-        emittedBy: request.emittedBy,
-      })),
+      ...(await saveGrouping(
+        trx,
+        inside,
+        {
+          repository,
+          plan,
+          grouping,
+          issues,
+          emittedBy: request.emittedBy,
+        },
+        caller,
+      )),
       branch,
       ...(isMade ? {} : { branchCommand: `git push origin origin/${defaultBranch}:refs/heads/${branch}` }),
     }));
   });
+}
+
+/** Throws `scope_forbidden` unless all of it will lie within the caller's scope, and hangs on nothing beyond it. */
+async function assertWithin(
+  deps: Deps,
+  caller: Caller,
+  { id }: Repository,
+  { epic, items }: AskedGrouping,
+  emittedBy: number | null,
+): Promise<void> {
+  const { scope } = caller;
+  if (scope?.tags)
+    throw scopeForbidden(
+      "what a grouping makes carries no tag of yours, so that a token for tags cannot make one",
+    );
+  if (scope?.roots && epic.parent === null)
+    throw scopeForbidden(
+      "name an item that the token reaches as epic.parent: the grouping must lie below it",
+    );
+  const blockers = items.flatMap(({ blockedBy }) => blockedBy.flatMap((entry) => outsideNumber(entry) ?? []));
+  const named = [...blockers, epic.parent, emittedBy].filter((number) => number !== null);
+  await assertTargetsSeen(
+    deps.db,
+    caller,
+    named.map((number) => ({ repositoryId: id, target: itemTarget(number) })),
+  );
 }
 
 function askedGrouping({ epic, items }: GroupingRequest, { settings }: Repository): AskedGrouping {

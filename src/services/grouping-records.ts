@@ -6,6 +6,7 @@ import { criticalPath, mermaidDiagram, width } from "../domain/dag.ts";
 import type { AskedGrouping, GroupingPlan, PlannedItem } from "../domain/grouping-plan.ts";
 import type { IssueSnapshot } from "../domain/mirror-merge.ts";
 import { itemRef, itemTarget } from "../domain/record-key.ts";
+import type { View } from "../domain/scope.ts";
 import type { Trx } from "../store/database.ts";
 import { integrationItems } from "../store/groupings.ts";
 import { promise } from "../store/outbox.ts";
@@ -31,6 +32,7 @@ export async function saveGrouping(
   trx: Trx,
   deps: Deps,
   opened: OpenedGrouping,
+  view: View,
 ): Promise<Pick<GroupingAnswer, "epic" | "items" | "criticalPath" | "width" | "mermaid">> {
   const { repository, plan, grouping, issues, emittedBy } = opened;
   const numberOf = (ref: string): number => {
@@ -105,7 +107,7 @@ export async function saveGrouping(
   for (const waiting of waitingAbove) await promiseBlockedBy(trx, { repository, number: waiting }, [epic]);
 
   return {
-    epic: await getItem(deps, repository, epic),
+    epic: await getItem(deps, repository, epic, view),
     items: Object.fromEntries(plan.items.map(({ ref }) => [ref, numberOf(ref)])),
     ...shape,
   };

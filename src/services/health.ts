@@ -2,6 +2,7 @@
 
 import { CONFIGURATION_PATH } from "../contract/configuration.ts";
 import type { HealthAnswer } from "../contract/operations.ts";
+import { isRestricted, type View } from "../domain/scope.ts";
 import type { Check, KeyRefusal } from "../github/connection.ts";
 import { pingDatabase } from "../store/database.ts";
 import { failedDeliveries, inboxDepth, type QueueDepth } from "../store/inbox.ts";
@@ -48,8 +49,11 @@ const keyProblem = ({ since, message }: KeyRefusal): string =>
   "on GitHub and put it where the old one is kept (PRIVATE_KEY_PATH, or PRIVATE_KEY in .env); it is taken up by itself " +
   "within half a minute, and deliveries are kept until then";
 
-/** The whole picture, for callers with a token. */
-export async function health(deps: Deps): Promise<HealthAnswer> {
+/**
+ * The whole picture, for callers with a token; of repositories, those that the caller may see. Which deliveries failed,
+ * and why, is for who may see all.
+ */
+export async function health(deps: Deps, view: View): Promise<HealthAnswer> {
   const { version } = deps;
   if (!(await pingDatabase(deps.database))) {
     const problems = ["PostgreSQL does not answer: see the server's log, and DATABASE_URL if it is set"];
@@ -58,10 +62,10 @@ export async function health(deps: Deps): Promise<HealthAnswer> {
   const [migrations, inbox, failures, outbox, github, repos] = await Promise.all([
     migrationState(deps.db),
     inboxDepth(deps.db),
-    failedDeliveries(deps.db, SHOWN_FAILURES),
+    isRestricted(view) ? [] : failedDeliveries(deps.db, SHOWN_FAILURES),
     outboxDepth(deps.db),
     checkGitHub(deps),
-    listRepositories(deps.db, null, SHOWN_REPOSITORIES),
+    listRepositories(deps.db, null, SHOWN_REPOSITORIES, view),
   ]);
   const problems: string[] = [];
   if (migrations.pending > 0)

@@ -14,17 +14,17 @@ import { type Asker, roleFacts } from "../domain/why-not.ts";
 import type { Db } from "../store/database.ts";
 import { findResumes, type ResumeRow } from "../store/handover.ts";
 import { defectTimes } from "../store/item-checks.ts";
-import type { ItemView } from "../store/item-view.ts";
 import type { Repository } from "../store/repositories.ts";
 import { printAnchors, printLinks } from "./record-links.ts";
 import { resumeBlock } from "./resume-pack.ts";
+import type { SeenItem } from "./withhold.ts";
 
 export const defectBody = (defect: Defect) => ({ ...defect, since: defect.since.toISOString() });
 
 export async function itemBody(
   db: Db,
   repository: Repository,
-  item: ItemView,
+  item: SeenItem,
   asker: Asker,
 ): Promise<ItemBody> {
   const [body] = await itemBodies(db, repository, [item], asker);
@@ -36,10 +36,10 @@ export async function itemBody(
 export async function itemBodies(
   db: Db,
   repository: Repository,
-  items: readonly ItemView[],
+  items: readonly SeenItem[],
   asker: Asker,
 ): Promise<ItemBody[]> {
-  const numbersOf = (some: readonly ItemView[]): number[] => some.map(({ facts }) => facts.number);
+  const numbersOf = (some: readonly SeenItem[]): number[] => some.map(({ facts }) => facts.number);
   const [resumes, times] = await Promise.all([
     findResumes(db, repository.id, numbersOf(items)),
     defectTimes(db, repository.id, numbersOf(items.filter(({ defects }) => defects.length > 0))),
@@ -54,7 +54,7 @@ export async function itemBodies(
 async function bodyOf(
   db: Db,
   repository: Repository,
-  item: ItemView,
+  item: SeenItem,
   asker: Asker,
   { resume, times }: { resume: ResumeRow | null; times: ReadonlyMap<string, Date> },
 ): Promise<ItemBody> {
@@ -112,7 +112,7 @@ async function bodyOf(
 }
 
 /** Who else holds it is told to nobody here: it may be out of the caller's reach. */
-const leaseBody = (repository: Repository, { facts }: ItemView, { key, mode, held, lease }: ItemLease) => ({
+const leaseBody = (repository: Repository, { facts }: SeenItem, { key, mode, held, lease }: ItemLease) => ({
   key,
   mode,
   held,

@@ -5,6 +5,10 @@
 
 import type { Deps } from "./deps.ts";
 
+/** However its lines are broken. */
+const sameKey = (one: string, other: string): boolean =>
+  one.replaceAll(/\s/g, "") === other.replaceAll(/\s/g, "");
+
 export class KeyWatch {
   readonly #deps: Pick<Deps, "github" | "log" | "wake">;
   readonly #readKeys: () => readonly string[];
@@ -42,7 +46,8 @@ export class KeyWatch {
     const kept = this.#read();
     const isRefused = github.keyRefusal !== null;
     const [wanted] = kept;
-    if (!isRefused && (wanted === undefined || wanted === app.privateKey || wanted === this.#told)) return;
+    if (!isRefused && (wanted === undefined || sameKey(wanted, app.privateKey) || wanted === this.#told))
+      return;
     // The one in force too: GitHub may have been wrong.
     const keys = isRefused ? new Set([...kept, app.privateKey]) : [wanted ?? app.privateKey];
     for (const key of keys) {
@@ -59,7 +64,7 @@ export class KeyWatch {
     const { github, log, wake } = this.#deps;
     const { app } = github;
     if (app === null) return;
-    const isNew = app.privateKey !== privateKey;
+    const isNew = !sameKey(app.privateKey, privateKey);
     github.connect({ ...app, privateKey });
     this.#told = null;
     log.info(

@@ -11,6 +11,7 @@ import { keyCursor, readKeyCursor } from "./cursor.ts";
 import type { Deps } from "./deps.ts";
 import { recordBody } from "./recall.ts";
 import { linkPrinter } from "./record-links.ts";
+import { sightOf } from "./sight.ts";
 
 const TopicCursor = z.tuple([z.literal("topic"), Topic]);
 const RecordCursor = z.tuple([z.literal("record"), RecordId]);
@@ -43,8 +44,15 @@ export async function scan(
   const records = await scanRecords(deps.db, at, caller.scope, { after, limit });
   const print = linkPrinter(deps.db, repository);
   const bodies: ScanAnswer["records"] = [];
+  const isSeen = await sightOf(
+    deps.db,
+    caller,
+    records.flatMap(({ links }) => links),
+  );
   for (const record of records) {
-    bodies.push({ ...(await recordBody(repository, record, print)), stale: null, staleLinks: null });
+    const links = record.links.filter((link) => isSeen(link));
+    const body = await recordBody(repository, { ...record, links }, print);
+    bodies.push({ ...body, stale: null, staleLinks: null });
   }
   const last = records.at(-1)?.id;
   const more = last !== undefined && (await hasMore(deps.db, at, caller.scope, last));

@@ -44,7 +44,7 @@ export async function parkByHolder(
         eventAt: null,
       });
     }
-    return getItem({ ...deps, db: trx }, repository, number);
+    return getItem({ ...deps, db: trx }, repository, number, caller);
   });
   deps.wake.outbox();
   return item;

@@ -23,6 +23,7 @@ import { openIssue } from "./open-issue.ts";
 import { getItem } from "./read-items.ts";
 import { readLinks } from "./record-links.ts";
 import { assertUnreserved } from "./remember.ts";
+import { assertTargetsSeen, missingToLand, scopeForbidden } from "./sight.ts";
 import { takeUpIssue } from "./take-up-issue.ts";
 
 /** The titles that a new one is held against: those of the open issues that were opened last. */
@@ -42,6 +43,7 @@ export async function propose(
   await assertWritable(deps, repository);
   const asked: Asked = { kind: "item", repository, caller, request, branch: null, refs: [""], once };
   const links = await linksOf(deps, repository, request);
+  await assertWithin(deps, caller, request.tags, links);
   const parent = parentOf(repository, links);
   const epicBranch = parent === null ? null : await epicBranchOf(deps, repository, parent);
   if (!(await isUnfinished(deps, asked))) {
@@ -76,9 +78,25 @@ export async function propose(
       const others = (await openTitles(trx, repository.id, COMPARED_TITLES)).filter(
         (other) => other.number !== number,
       );
-      return { ...(await getItem(inside, repository, number)), similar: similarTitles(title, others) };
+      return {
+        ...(await getItem(inside, repository, number, caller)),
+        similar: similarTitles(title, others),
+      };
     });
   });
+}
+
+/** Throws `scope_forbidden` unless the item will lie within the caller's scope, and hangs on nothing beyond it. */
+async function assertWithin(
+  deps: Deps,
+  caller: Caller,
+  tags: readonly string[],
+  links: readonly RecordLink[],
+): Promise<void> {
+  const missing = missingToLand(caller.scope, tags, links);
+  if (missing !== null)
+    throw scopeForbidden(`the item would be out of the scope of this token: give it ${missing}`);
+  await assertTargetsSeen(deps.db, caller, links);
 }
 
 /** `parent` and `blockedBy` are links under shorter names. */

@@ -4,6 +4,7 @@ import type { ItemBody, ItemsQuery } from "../contract/items.ts";
 import { Problem } from "../contract/problem.ts";
 import { MAX_INT32 } from "../contract/text.ts";
 import { roleOf } from "../domain/item-state.ts";
+import type { View } from "../domain/scope.ts";
 import { roleFacts } from "../domain/why-not.ts";
 import { findItemView, listItemViews } from "../store/item-facts.ts";
 import type { Repository } from "../store/repositories.ts";
@@ -12,11 +13,20 @@ import { cursorOf, readCursor } from "./cursor.ts";
 import type { Deps } from "./deps.ts";
 import { itemBody } from "./item-body.ts";
 import { isPartOf } from "./ready.ts";
+import { withhold } from "./withhold.ts";
 
-export async function getItem(deps: Deps, repository: Repository, number: number): Promise<ItemBody> {
+/** `view`: what its reader may see, to which the item belongs. */
+export async function getItem(
+  deps: Deps,
+  repository: Repository,
+  number: number,
+  view: View,
+): Promise<ItemBody> {
   const found = await findItemView(deps.db, repository.id, number, repository.settings);
   if (!found?.item.facts.enrolled) throw noItem(repository, number);
-  return itemBody(deps.db, repository, found.item, { now: found.now, region: null });
+  const [item] = await withhold(deps.db, view, repository.id, [found.item]);
+  if (!item) throw noItem(repository, number);
+  return itemBody(deps.db, repository, item, { now: found.now, region: null });
 }
 
 export const noItem = (repository: Repository, number: number): Problem =>
@@ -48,10 +58,10 @@ export async function listItems(
       state: query.state,
       tag: query.tag,
       text: query.q,
-      scope: caller.scope,
+      view: caller,
       rootsAmong: roots ? caller : undefined,
     });
-    for (const item of page.items) {
+    for (const item of await withhold(deps.db, caller, repository.id, page.items)) {
       const { facts } = item;
       const role = roleOf(roleFacts(facts, page.now));
       const wanted =

@@ -6,10 +6,12 @@
 
 import { MOST_COUNTED, type ReadyAnswer, type ReadyQuery } from "../contract/items.ts";
 import { RadiusIndex, reachOf } from "../domain/blast-radius.ts";
-import { byUrgency, readySet, type Verdict, whyNotReady } from "../domain/ready-set.ts";
+import { hasCircle } from "../domain/circles.ts";
+import { byUrgency, type Verdict, whyNotReady } from "../domain/ready-set.ts";
 import { itemOfTarget } from "../domain/record-key.ts";
+import type { View } from "../domain/scope.ts";
 import { listDefects } from "../store/item-checks.ts";
-import { itemViews, openItems } from "../store/item-facts.ts";
+import { itemViews } from "../store/item-facts.ts";
 import type { ItemView } from "../store/item-view.ts";
 import { radiiInFlight, radiiOf } from "../store/radii.ts";
 import {
@@ -24,13 +26,21 @@ import {
   type Placed,
   type Standing,
 } from "../store/ready-items.ts";
+import { openEdges, restOf } from "../store/ready-verdict.ts";
 import type { Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 import { defectBody, itemBodies, reasonBody } from "./item-body.ts";
-import { readyBelow } from "./ready-below.ts";
+import { readyBelow, readyWithin } from "./ready-below.ts";
+import { type SeenItem, withhold, withholdDefects } from "./withhold.ts";
 
-export async function ready(deps: Deps, repository: Repository, query: ReadyQuery): Promise<ReadyAnswer> {
-  if (query.epic !== undefined) return readyBelow(deps, repository, query.epic, query);
+export async function ready(
+  deps: Deps,
+  repository: Repository,
+  query: ReadyQuery,
+  view: View,
+): Promise<ReadyAnswer> {
+  if (query.epic !== undefined) return readyBelow(deps, repository, query.epic, query, view);
+  if (view.scope !== null) return readyWithin(deps, repository, query, view);
   const { db } = deps;
   const { limit } = query;
   const where = { repositoryId: repository.id, region: query.region ?? null };
@@ -41,7 +51,7 @@ export async function ready(deps: Deps, repository: Repository, query: ReadyQuer
     heldBack(db, where, least),
     meetings(deps, repository, where),
     firstParked(db, repository.id, limit),
-    listDefects(db, repository.id, limit, MOST_COUNTED),
+    listDefects(db, repository.id, limit, MOST_COUNTED, view),
   ]);
   const flying = inFlight.map(({ number }) => number);
   const isFlying = new Set(flying);
@@ -63,9 +73,10 @@ export async function ready(deps: Deps, repository: Repository, query: ReadyQuer
   ]);
   const waitingNumbers = [...waitingHead, ...foreignHead, ...[...isHeldBack].slice(0, limit)];
   const page = await itemViews(db, repository.id, [...readyHead, ...waitingNumbers], repository.settings);
-  const views = new Map(page.items.map((item) => [item.facts.number, item]));
+  const items = await withhold(db, view, repository.id, page.items);
+  const views = new Map(items.map((item) => [item.facts.number, item]));
   const asker = { now: page.now, region: where.region };
-  const reasonsOf = (item: ItemView) => whyNotReady(item.facts, item.defects, asker);
+  const reasonsOf = (item: SeenItem) => whyNotReady(item.facts, item.defects, asker);
   const viewsOf = (numbers: readonly number[]) => numbers.flatMap((number) => views.get(number) ?? []);
   // What changed in between is left out rather than told wrongly.
   const shown = viewsOf(readyHead).filter((item) => reasonsOf(item).length === 0);
@@ -74,7 +85,7 @@ export async function ready(deps: Deps, repository: Repository, query: ReadyQuer
     .map((item) => ({ number: item.facts.number, reasons: reasonsOf(item).map(reasonBody) }))
     .filter(({ reasons }) => reasons.length > 0);
   return {
-    verdict: await verdictOf(deps, repository, { ...count, wantsResource }, where.region),
+    verdict: await verdictOf(deps, repository, { ...count, wantsResource }),
     pending: Math.min(count.pending, MOST_COUNTED),
     ready: await itemBodies(db, repository, shown, asker),
     overlapping: meeting.slice(0, limit),
@@ -86,7 +97,7 @@ export async function ready(deps: Deps, repository: Repository, query: ReadyQuer
     })),
     awaitingAdmission: awaiting,
     parked,
-    defects: defects.defects.map(defectBody),
+    defects: (await withholdDefects(db, view, repository.id, defects.defects)).map(defectBody),
     totals: {
       ready: Math.min(count.ready, MOST_COUNTED),
       overlapping: Math.min(meeting.length, MOST_COUNTED),
@@ -150,20 +161,21 @@ async function meetings(
   });
 }
 
-/** Only when nothing can be claimed is it asked of every item whether it moves. */
+/**
+ * When nothing can be claimed: everything moves that nothing stops for good, unless it waits in a circle. What is blocked
+ * moves with what it waits for, which is live and comes to an end.
+ */
 async function verdictOf(
   deps: Deps,
   repository: Repository,
   count: Count & { readonly wantsResource: boolean },
-  region: string | null,
 ): Promise<Verdict> {
   if (count.ready > 0) return "ready";
   if (count.overlapping > 0 || count.wantsResource) return "overlapping";
   if (count.pending === 0) return "idle";
-  const page = await openItems(deps.db, repository.id, repository.settings);
-  const facts = page.items.map((item) => item.facts);
-  const defects = page.items.flatMap((item) => item.defects);
-  return readySet(facts, defects, { now: page.now, region }).verdict;
+  const { isStuck, hasMover } = await restOf(deps.db, repository.id, repository.settings);
+  if (isStuck || !hasMover) return "alarm";
+  return hasCircle(await openEdges(deps.db, repository.id, repository.settings)) ? "alarm" : "waiting";
 }
 
 export const isPartOf = (item: ItemView, repository: Repository, epic: number | undefined): boolean =>

@@ -14,7 +14,7 @@ const MOST_AT_ONCE = 200;
 
 /** Begins the readings that are due. */
 export async function startDueReadings(deps: Deps, reconcileSeconds: number): Promise<void> {
-  if (deps.github.app === null) return;
+  if (!deps.github.isUsable) return;
   for (const { id, mode } of await dueReadings(deps.db, reconcileSeconds, MOST_AT_ONCE)) {
     if (await askForReading(deps.db, id, mode)) deps.wake.backfill(id);
   }

@@ -23,6 +23,7 @@ import { fencedWrite, passFence, refuseByFence } from "./fenced-write.ts";
 import { recordAnswer } from "./recall.ts";
 import { readLinks } from "./record-links.ts";
 import { repositoryForWriting } from "./repository-by-name.ts";
+import { assertLanded, assertTargetsSeen } from "./sight.ts";
 
 /** A record by its name. Its repository may not be known yet: the first write makes it. */
 export interface RecordAddress {
@@ -49,7 +50,7 @@ export async function remember(
 ): Promise<{ record: RecordAnswer; created: boolean }> {
   const { tags = [], links = {}, ...scalars } = request;
   const known = await deps.names.find(deps.db, address.repository);
-  if (known && isPlain(address.topic, request, tags)) {
+  if (known && isPlain(caller, address.topic, request, tags)) {
     const target = { ...address, repository: known };
     return writePlainly(deps, caller, target, token, {
       scalars,
@@ -70,7 +71,7 @@ export async function remember(
       removeLinks: [],
     };
     const before = await findRecord(trx, refOf(target));
-    return { record: await write(trx, target, before, change), created: before === null };
+    return { record: await write(trx, caller, target, before, change), created: before === null };
   });
   if (links.anchoredTo) deps.wake.anchors();
   return written;
@@ -86,23 +87,25 @@ export async function update(
 ): Promise<RecordAnswer> {
   const { tags, links: _, ...scalars } = request;
   const [addTags, removeTags] = [tags?.add ?? [], tags?.remove ?? []];
-  const answer = isPlain(target.topic, request, [...addTags, ...removeTags])
+  const answer = isPlain(caller, target.topic, request, [...addTags, ...removeTags])
     ? (await writePlainly(deps, caller, target, token, { scalars, addTags, removeTags, create: false }))
         .record
-    : await fencedWrite(deps, caller, target, token, (trx) => patchRecord(trx, target, request));
+    : await fencedWrite(deps, caller, target, token, (trx) => patchRecord(trx, caller, target, request));
   if (movesAnchors(request)) deps.wake.anchors();
   return answer;
 }
 
 /**
  * Whether a write is one call to the database: it has no links, which are judged here, and nothing that is refused for
- * what it says; the fence comes before such a refusal.
+ * what it says; the fence comes before such a refusal. What a scope bounds must be seen to land within it.
  */
 const isPlain = (
+  { scope }: Caller,
   topic: string,
   { links, expiresAt }: Pick<UpdateRequest, "links" | "expiresAt">,
   tags: readonly string[],
-): boolean => links === undefined && !(topic === BACKLOG && expiresAt) && !tags.some(isReservedTag);
+): boolean =>
+  scope === null && links === undefined && !(topic === BACKLOG && expiresAt) && !tags.some(isReservedTag);
 
 async function writePlainly(
   deps: Deps,
@@ -128,7 +131,7 @@ async function writePlainly(
     create,
   });
   if (written.refused === undefined) {
-    return { record: await recordAnswer(deps.db, target, written.record), created: written.created };
+    return { record: await recordAnswer(deps.db, target, written.record, caller), created: written.created };
   }
   if (written.refused === "expired") throw expired();
   if (written.refused === "report_ttl") throw reportWithTtl();
@@ -149,6 +152,7 @@ export const movesAnchors = ({ tags, links }: Pick<UpdateRequest, "tags" | "link
 /** The patch itself, for who has passed the fence in this transaction. */
 export async function patchRecord(
   trx: Trx,
+  caller: Caller,
   target: ClaimTarget,
   { tags, links, ...scalars }: UpdateRequest,
 ): Promise<RecordAnswer> {
@@ -164,22 +168,25 @@ export async function patchRecord(
   if (before === null && target.topic !== BACKLOG) {
     throw noRecord();
   }
-  return write(trx, target, before, change);
+  return write(trx, caller, target, before, change);
 }
 
 async function write(
   trx: Trx,
+  caller: Caller,
   target: ClaimTarget,
   before: MemoryRecord | null,
   change: RecordChange,
 ): Promise<RecordAnswer> {
   assertSettable(target, change);
   if (before === null) assertCreatable(target);
+  await assertTargetsSeen(trx, caller, [...change.addLinks, ...change.removeLinks]);
   await apply(trx, target, before, change);
+  await assertLanded(trx, caller, refOf(target));
   const record = await findRecord(trx, refOf(target));
   // Thrown in here, so that what was there before stays.
   if (record === null) throw expired();
-  return recordAnswer(trx, target, record);
+  return recordAnswer(trx, target, record, caller);
 }
 
 function expired(): Problem {

@@ -7,6 +7,7 @@ import { isHeld } from "../domain/lease.ts";
 import { checksOf } from "../domain/pull-checks.ts";
 import { type ReadySet, readySet } from "../domain/ready-set.ts";
 import { namesOf, reasonText, reportSentences } from "../domain/report.ts";
+import type { View } from "../domain/scope.ts";
 import { tagValue, tagValues } from "../domain/tags.ts";
 import type { ItemFacts } from "../domain/why-not.ts";
 import { databaseNow } from "../store/clock.ts";
@@ -17,28 +18,39 @@ import type { ItemView } from "../store/item-view.ts";
 import type { Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 import { defectBody, reasonBody } from "./item-body.ts";
+import { flightElsewhere } from "./ready-below.ts";
 import { ownOf } from "./resume-pack.ts";
+import { withhold, withholdDefects } from "./withhold.ts";
 
-export async function report(deps: Deps, repository: Repository, { limit }: ReportQuery): Promise<Report> {
-  const page = await openItems(deps.db, repository.id, repository.settings);
-  const views = new Map(page.items.map((item) => [item.facts.number, item]));
+export async function report(
+  deps: Deps,
+  repository: Repository,
+  { limit }: ReportQuery,
+  view: View,
+): Promise<Report> {
+  const page = await openItems(deps.db, repository.id, repository.settings, view);
+  const items = await withhold(deps.db, view, repository.id, page.items);
+  const views = new Map(items.map((item) => [item.facts.number, item]));
   const asker = { now: page.now, region: null };
-  const defects = page.items.flatMap((item) => item.defects);
-  const set = readySet(
-    page.items.map(({ facts }) => facts),
-    defects,
+  const { elsewhere, isSeen } = await flightElsewhere(deps, repository, view);
+  const whole = readySet(
+    items.map(({ facts }) => facts),
+    items.flatMap((item) => item.defects),
     asker,
+    elsewhere,
   );
+  const overlapping = whole.overlapping.map((item) => ({ ...item, with: item.with.filter(isSeen) }));
+  const set: ReadySet = { ...whole, overlapping };
   const named = (number: number) => {
     const view = views.get(number);
     return { number, title: view?.title ?? "", url: view?.url ?? "" };
   };
-  const parked = page.items.filter(({ facts }) => facts.enrolled && facts.state === "parked");
+  const parked = items.filter(({ facts }) => facts.enrolled && facts.state === "parked");
   const [kept, apart] = await Promise.all([
-    listDefects(deps.db, repository.id, limit, MOST_COUNTED),
-    listDefects(deps.db, repository.id, limit, MOST_COUNTED, Object.keys(SIDES)),
+    defectsSeen(deps, repository, limit, view),
+    defectsSeen(deps, repository, limit, view, Object.keys(SIDES)),
   ]);
-  const anchored = page.items.filter(
+  const anchored = items.filter(
     ({ facts, anchoring }) => facts.state === null && anchoring.state !== "none",
   ).length;
   const total = (rows: readonly unknown[]): number => Math.min(rows.length, MOST_COUNTED);
@@ -97,6 +109,17 @@ export async function report(deps: Deps, repository: Repository, { limit }: Repo
       divergences: apart.total,
     },
   };
+}
+
+async function defectsSeen(
+  { db }: Deps,
+  { id }: Repository,
+  limit: number,
+  view: View,
+  codes: readonly string[] | null = null,
+) {
+  const { defects, total } = await listDefects(db, id, limit, MOST_COUNTED, view, codes);
+  return { defects: await withholdDefects(db, view, id, defects), total };
 }
 
 const countsOf = (set: ReadySet, total: (rows: readonly unknown[]) => number) => ({

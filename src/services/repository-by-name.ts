@@ -2,6 +2,7 @@
 
 import { Problem } from "../contract/problem.ts";
 import type { RepositoryName } from "../domain/record-key.ts";
+import type { View } from "../domain/scope.ts";
 import type { Trx } from "../store/database.ts";
 import { createLocalRepository, type Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
@@ -18,7 +19,21 @@ export async function repositoryByName(deps: Deps, { owner, name }: RepositoryNa
 }
 
 /**
- * As above, but without an App the first write makes the repository, so that memory works from the first
+ * The repository, if the caller may see it; null: nobody knows it, and the caller is not bound to certain ones. Throws
+ * `scope_forbidden`, also for a name that is not known: a token for some repositories learns nothing of others.
+ */
+export async function repositoryInSight(
+  deps: Deps,
+  { repositories }: View,
+  { owner, name }: RepositoryName,
+): Promise<Repository | null> {
+  const repository = await deps.names.find(deps.db, { owner, name });
+  if (repositories === null || (repository && repositories.has(repository.id))) return repository;
+  throw new Problem("scope_forbidden", `this token is not for the repository ${owner}/${name}`);
+}
+
+/**
+ * As the first, but without an App the first write makes the repository, so that memory works from the first
  * minute. Made in the write's own transaction: a write that is refused leaves none behind.
  */
 export async function repositoryForWriting(trx: Trx, deps: Deps, name: RepositoryName): Promise<Repository> {

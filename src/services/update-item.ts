@@ -24,8 +24,8 @@ export async function updateItem(
     fencedWrite(inside, caller, target, token, async (trx, holder) => {
       if (!(await findItem(trx, repository.id, number))?.enrolled) throw noItem(repository, number);
       if (resume) await writeResume(trx, at, holder, resume);
-      if (patch.tags || patch.links) await patchRecord(trx, target, patch);
-      return getItem({ ...deps, db: trx }, repository, number);
+      if (patch.tags || patch.links) await patchRecord(trx, caller, target, patch);
+      return getItem({ ...deps, db: trx }, repository, number, caller);
     }),
   );
   if (resume) {

@@ -3,18 +3,21 @@
 import type { EdgeVerdict, ValidateEdges } from "../contract/links.ts";
 import { Problem } from "../contract/problem.ts";
 import { itemOfTarget, itemTarget, type LinkTarget } from "../domain/record-key.ts";
+import type { View } from "../domain/scope.ts";
 import type { Edge } from "../store/edges.ts";
 import { findItem } from "../store/items.ts";
 import { findRepositoryById, type Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 import { circleText, isGraphRelation, judgeLink } from "./edges.ts";
 import { printTarget, readTarget } from "./record-links.ts";
+import { assertTargetsSeen } from "./sight.ts";
 
 /** Each edge is judged as if those before it that may be were there already, as they are when all are written. */
 export async function validateEdges(
   deps: Deps,
   repository: Repository,
   { edges }: ValidateEdges,
+  view: View,
 ): Promise<{ edges: EdgeVerdict[] }> {
   const fine: (Edge & { relation: string })[] = [];
   const verdicts: EdgeVerdict[] = [];
@@ -25,6 +28,7 @@ export async function validateEdges(
         relation,
         to: await readEnd(deps, repository, to, `edges.${index}.to`),
       };
+      await assertTargetsSeen(deps.db, view, [edge.from, edge.to]);
       const verdict = await judge(deps, edge, fine);
       if (verdict.ok) fine.push(edge);
       verdicts.push(verdict);

@@ -7,6 +7,8 @@
 import { createHash } from "node:crypto";
 import { CompiledQuery } from "kysely";
 import type pg from "pg";
+import type { RecordRef } from "../domain/record-key.ts";
+import { Batches } from "./batch.ts";
 import { type Db, poolOf } from "./database.ts";
 import { untilNotBrokenOff } from "./failure.ts";
 
@@ -34,6 +36,47 @@ export async function callFunction<T>(
   const [row] = rows;
   if (!row) throw new Error(`${name} answered nothing`);
   return row.answer;
+}
+
+/** A repository that lives only here may move to GitHub's id, and is locked by whoever writes to it. */
+export const isShared = ({ repositoryId }: RecordRef): boolean => repositoryId >= 0;
+
+/** The columns of many calls' parameters, for `unnest`. */
+const columnsOf = (calls: readonly (readonly unknown[])[]): unknown[][] =>
+  (calls[0] ?? []).map((_, column) => calls.map((parameters) => parameters[column]));
+
+const batches = new WeakMap<pg.Pool, Map<string, Batches<readonly unknown[], unknown>>>();
+
+/**
+ * As `callFunction`, for what many ask at the same time: outside a transaction, calls that come while others are under
+ * way share one transaction. `together` is the statement for many, whose parameters are the columns of theirs; it
+ * answers them in their order, and null for who is to be asked alone. What is known to be asked alone (`shares` false) is
+ * so at once.
+ */
+export function callTogether<T>(
+  db: Db,
+  alone: FunctionCall,
+  together: FunctionCall,
+  parameters: readonly unknown[],
+  shares: boolean,
+): Promise<T> {
+  const pool = poolOf(db);
+  if (pool === null || !shares) return callFunction<T>(db, alone, parameters);
+  const ofPool = batches.get(pool) ?? new Map<string, Batches<readonly unknown[], unknown>>();
+  batches.set(pool, ofPool);
+  const known = ofPool.get(together.name);
+  const mine =
+    known ??
+    new Batches<readonly unknown[], unknown>(
+      async (calls) => {
+        const query = { ...together, values: columnsOf(calls) };
+        const { rows } = await pool.query<{ answer: unknown }>(query);
+        return rows.map(({ answer }) => answer);
+      },
+      (call) => callFunction(db, alone, call),
+    );
+  ofPool.set(together.name, mine);
+  return mine.ask(parameters) as Promise<T>;
 }
 
 /**

@@ -2,8 +2,10 @@
 
 import { sql } from "kysely";
 import type { Defect } from "../domain/defects.ts";
+import type { View } from "../domain/scope.ts";
 import { preparedRows } from "./call.ts";
 import type { Db, Trx } from "./database.ts";
+import { sees } from "./reach.ts";
 
 export interface ItemToCheck {
   readonly repositoryId: number;
@@ -104,16 +106,18 @@ export async function askOverdueChecks(db: Db, settleSeconds: number): Promise<v
         and m.issue_number = item_number(g.topic, g.id) and m.fence = g.fence)`.execute(db);
 }
 
-/** The repository's defects, all or those of some codes, the oldest first, and how many there are, up to `most`. */
+/** The repository's defects that may be seen, all or those of some codes, the oldest first, and how many there are, up to `most`. */
 export async function listDefects(
   db: Db,
   repositoryId: number,
   limit: number,
   most: number,
+  view: View,
   codes: readonly string[] | null = null,
 ): Promise<{ defects: Defect[]; total: number }> {
   const wanted = sql`repository_id = ${repositoryId}
-    and (${codes === null}::boolean or code = any (${codes === null ? [] : [...codes]}::text[]))`;
+     and (${codes === null}::boolean or code = any (${codes === null ? [] : [...codes]}::text[]))
+     and ${sees(view, sql.ref("defect.repository_id"), sql.ref("defect.number"))}`;
   const [rows, counted] = await Promise.all([
     preparedRows(
       db,

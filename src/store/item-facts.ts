@@ -3,7 +3,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Blocker } from "../domain/blockers.ts";
 import { itemOfTarget } from "../domain/record-key.ts";
-import type { Scope } from "../domain/scope.ts";
+import type { Scope, View } from "../domain/scope.ts";
 import { preparedRows } from "./call.ts";
 import type { Db } from "./database.ts";
 import {
@@ -14,7 +14,7 @@ import {
   toBlocker,
   toView,
 } from "./item-view.ts";
-import { reaches } from "./reach.ts";
+import { reaches, sees } from "./reach.ts";
 
 /** What a `blockedBy` edge to this target would hang on. */
 export async function findBlocker(
@@ -59,9 +59,12 @@ export async function findItemView(
 }
 
 /** Every live and every parked item: what the ready set is made of. */
-export function openItems(db: Db, repositoryId: number, settings: Limits): Promise<ItemPage> {
-  return read(db, repositoryId, settings, sql`(i.state is null or i.state = 'parked') and i.enrolled`, sql``);
+export function openItems(db: Db, repositoryId: number, settings: Limits, view: View): Promise<ItemPage> {
+  const open = sql`(i.state is null or i.state = 'parked') and i.enrolled and ${isSeen(view)}`;
+  return read(db, repositoryId, settings, open, sql``);
 }
+
+const isSeen = (view: View) => sees(view, sql.ref("i.repository_id"), sql.ref("i.number"));
 
 /** The items of these numbers. */
 export function itemViews(
@@ -74,8 +77,14 @@ export function itemViews(
 }
 
 /** What is directly `partOf` an epic, live or parked. */
-export function partsOf(db: Db, repositoryId: number, epic: number, settings: Limits): Promise<ItemPage> {
-  const parts = sql`(i.state is null or i.state = 'parked') and i.enrolled and exists (
+export function partsOf(
+  db: Db,
+  repositoryId: number,
+  epic: number,
+  settings: Limits,
+  view: View,
+): Promise<ItemPage> {
+  const parts = sql`${isSeen(view)} and (i.state is null or i.state = 'parked') and i.enrolled and exists (
     select 1 from record_link l where l.target_repository_id = ${repositoryId} and l.target_number = ${epic}
       and l.relation = 'partOf' and l.repository_id = i.repository_id and l.number = i.number)`;
   return read(db, repositoryId, settings, parts, sql``);
@@ -87,7 +96,7 @@ export interface ItemFilter {
   readonly state?: "live" | "complete" | "parked" | "cancelled" | undefined;
   readonly tag?: string | undefined;
   readonly text?: string | undefined;
-  readonly scope: Scope | null;
+  readonly view: View;
   /** Only what is part of no item that the caller may see; null: of any repository. */
   readonly rootsAmong?: { readonly repositories: ReadonlySet<number> | null } | undefined;
 }
@@ -102,9 +111,9 @@ export function listItemViews(
   const wanted: RawBuilder<unknown>[] = [
     sql`i.enrolled`,
     sql`i.number > ${filter.after}`,
-    reaches(filter.scope, sql.ref("i.repository_id"), sql.ref("i.number")),
+    isSeen(filter.view),
   ];
-  if (filter.rootsAmong) wanted.push(isRoot(filter.scope, filter.rootsAmong.repositories));
+  if (filter.rootsAmong) wanted.push(isRoot(filter.view.scope, filter.rootsAmong.repositories));
   if (filter.state === "live") wanted.push(sql`i.state is null`);
   else if (filter.state) wanted.push(sql`i.state = ${filter.state}`);
   if (filter.tag) wanted.push(sql`r.tags @> array[${filter.tag}]::text[]`);

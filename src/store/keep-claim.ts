@@ -2,7 +2,7 @@
 
 import type { ReleaseVerdict, RenewVerdict } from "../domain/lease.ts";
 import type { RecordRef } from "../domain/record-key.ts";
-import { callFunction } from "./call.ts";
+import { callTogether, isShared } from "./call.ts";
 import type { Db } from "./database.ts";
 import { repositoryMoved } from "./records.ts";
 
@@ -18,21 +18,29 @@ export type RenewRow =
 
 const RENEW_CLAIM = { name: "renew_claim", text: "select renew_claim($1, $2, $3, $4, $5, $6) as answer" };
 
+const RENEW_CLAIMS = {
+  name: "renew_claims",
+  text: `select case when lock_at_once(c.repo, c.topic, c.id) then renew_claim(c.repo, c.topic, c.id, c.fence, c.actor, c.lease)
+    end as answer
+    from unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::int[])
+      as c (repo, topic, id, fence, actor, lease)`,
+};
+
 /** Moves the lease's end, if the token is current, the actor is its holder and the lease has not lapsed. */
 export async function renewClaim(
   db: Db,
-  { repositoryId, topic, id }: RecordRef,
+  ref: RecordRef,
   renewal: { readonly fence: number; readonly actor: string; readonly leaseSeconds: number },
 ): Promise<RenewRow> {
+  const { repositoryId, topic, id } = ref;
   const { fence, actor, leaseSeconds } = renewal;
-  const row = await callFunction<RenewRow | { verdict: "moved" }>(db, RENEW_CLAIM, [
-    repositoryId,
-    topic,
-    id,
-    fence,
-    actor,
-    leaseSeconds,
-  ]);
+  const row = await callTogether<RenewRow | { verdict: "moved" }>(
+    db,
+    RENEW_CLAIM,
+    RENEW_CLAIMS,
+    [repositoryId, topic, id, fence, actor, leaseSeconds],
+    isShared(ref),
+  );
   if (row.verdict === "moved") throw repositoryMoved();
   return row;
 }
@@ -56,21 +64,28 @@ const RELEASE_CLAIM = {
   text: "select release_claim($1, $2, $3, $4, $5, $6, $7) as answer",
 };
 
+const RELEASE_CLAIMS = {
+  name: "release_claims",
+  text: `select case when lock_at_once(c.repo, c.topic, c.id) then release_claim(c.repo, c.topic, c.id, c.fence, c.actor,
+      c.note, c.parks) end as answer
+    from unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::boolean[])
+      as c (repo, topic, id, fence, actor, note, parks)`,
+};
+
 /** Ends the claim under its token and promises the outcome comment of an item, or says why not. */
 export async function releaseClaim(
   db: Db,
-  { repositoryId, topic, id }: RecordRef,
+  ref: RecordRef,
   { fence, actor, note, parks }: Release,
 ): Promise<ReleaseRow> {
-  const row = await callFunction<ReleaseRow | "moved">(db, RELEASE_CLAIM, [
-    repositoryId,
-    topic,
-    id,
-    fence,
-    actor,
-    note,
-    parks,
-  ]);
+  const { repositoryId, topic, id } = ref;
+  const row = await callTogether<ReleaseRow | "moved">(
+    db,
+    RELEASE_CLAIM,
+    RELEASE_CLAIMS,
+    [repositoryId, topic, id, fence, actor, note, parks],
+    isShared(ref),
+  );
   if (row === "moved") throw repositoryMoved();
   return row;
 }

@@ -2,8 +2,10 @@
 
 import { type RawBuilder, sql } from "kysely";
 import { BACKLOG, itemId, type LinkTarget } from "../domain/record-key.ts";
+import type { View } from "../domain/scope.ts";
 import type { Db } from "./database.ts";
 import type { IssueAt } from "./native-links.ts";
+import { sees, seesRecord } from "./reach.ts";
 
 /** An edge as seen from one of its ends. */
 export interface LinkRow {
@@ -39,7 +41,7 @@ export const incomingKey = (row: LinkRow): IncomingKey => {
 
 /**
  * Who links to an item or a record: items by number, then other records. `which`: any relation, or the items of one.
- * Ends in repositories that are not known here are left out, for nobody could say where they are.
+ * Ends in repositories that are not known here are left out, for nobody could say where they are, and those out of sight.
  */
 export async function incomingLinks(
   db: Db,
@@ -47,10 +49,12 @@ export async function incomingLinks(
   which: "any" | "partOf" | "blockedBy",
   after: IncomingKey | null,
   limit: number,
+  view: View,
 ): Promise<LinkRow[]> {
   const order = sql`l.repository_id, coalesce(l.number, ${NO_NUMBER}), l.topic, l.id, l.relation`;
   const wanted: RawBuilder<unknown>[] = [
     sql`l.target_repository_id = ${at.repositoryId} and l.target = ${at.target}`,
+    seesRecord(view, sql.ref("l.repository_id"), sql.ref("l.topic"), sql.ref("l.id")),
   ];
   if (which !== "any") wanted.push(sql`l.relation = ${which} and i.enrolled`);
   if (after !== null) {
@@ -81,6 +85,7 @@ export async function outgoingLinks(
   relation: "partOf" | "blockedBy",
   after: OutgoingKey | null,
   limit: number,
+  view: View,
 ): Promise<LinkRow[]> {
   const from = after ?? [Number.MIN_SAFE_INTEGER, ""];
   const { rows } = await sql<LinkRow>`
@@ -92,12 +97,13 @@ export async function outgoingLinks(
     left join item i on i.repository_id = l.target_repository_id and i.number = l.target_number
     where l.repository_id = ${at.repositoryId} and l.topic = ${BACKLOG} and l.id = ${itemId(at.number)}
       and l.relation = ${relation} and (l.target_repository_id, l.target) > (${from[0]}::bigint, ${from[1]})
+      and ${sees(view, sql.ref("l.target_repository_id"), sql.ref("l.target_number"))}
     order by l.target_repository_id, l.target limit ${limit}`.execute(db);
   return rows;
 }
 
 /** What the item is part of, its parent first, up to the root. Of several parents the first that was had counts. */
-export async function epicsAbove(db: Db, at: IssueAt): Promise<LinkRow[]> {
+export async function epicsAbove(db: Db, at: IssueAt, view: View): Promise<LinkRow[]> {
   const { rows } = await sql<LinkRow>`
     with recursive up (repository_id, number, depth, path) as (
       select ${at.repositoryId}::bigint, ${at.number}::int, 0, array[${at.repositoryId} || '#' || ${at.number}]
@@ -117,6 +123,8 @@ export async function epicsAbove(db: Db, at: IssueAt): Promise<LinkRow[]> {
     left join repository f on f.id = u.repository_id
     left join issue s on s.repository_id = u.repository_id and s.number = u.number
     left join item i on i.repository_id = u.repository_id and i.number = u.number
-    where u.depth > 0 order by u.depth`.execute(db);
+    where u.depth > 0 and ${sees(view, sql.ref("u.repository_id"), sql.ref("u.number"))} order by u.depth`.execute(
+    db,
+  );
   return rows;
 }

@@ -3,17 +3,15 @@
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Scope } from "../domain/scope.ts";
 import type { Db, Trx } from "./database.ts";
-import { reaches } from "./reach.ts";
+import { seesRecord } from "./reach.ts";
 import type { MemoryRecord } from "./records.ts";
 
 /** What every reader of records goes by: what has expired is not there. `r` is the record. */
 export const isThere = sql<SqlBool>`(r.expires_at is null or r.expires_at > db_now())`;
 
-/** A scope bounds the backlog: it reaches some of its items, and every other record. `r` is the record. */
+/** What a scope reaches of the records of a repository that the caller may see. `r` is the record. */
 export const reachesRecord = (scope: Scope | null): RawBuilder<SqlBool> =>
-  scope === null
-    ? sql<SqlBool>`true`
-    : sql<SqlBool>`(r.topic <> 'backlog' or ${reaches(scope, sql.ref("r.repository_id"), sql`target_number('mem/backlog/' || r.id)`)})`;
+  seesRecord({ repositories: null, scope }, sql.ref("r.repository_id"), sql.ref("r.topic"), sql.ref("r.id"));
 
 export interface TopicCount {
   readonly topic: string;

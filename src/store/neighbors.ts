@@ -5,7 +5,7 @@ import type { LinkTarget } from "../domain/record-key.ts";
 import type { Scope } from "../domain/scope.ts";
 import type { Db } from "./database.ts";
 import { isThere } from "./memory-lists.ts";
-import { reaches } from "./reach.ts";
+import { seesRecord } from "./reach.ts";
 
 /** A link between two places; `from` is always a record. */
 export interface GraphLink {
@@ -83,8 +83,13 @@ export async function placeFacts(
   const inScope =
     sees.scope === null
       ? sql<SqlBool>`true`
-      : sql<SqlBool>`(n.target not like 'mem/backlog/%'
-          or ${reaches(sees.scope, sql.ref("n.repository_id"), sql`target_number(n.target)`)})`;
+      : // A file is no secret of a scope, and what is not known here cannot be looked at anyway.
+        sql<SqlBool>`(n.target not like 'mem/%' or ${seesRecord(
+          { repositories: null, scope: sees.scope },
+          sql.ref("n.repository_id"),
+          sql.ref("n.topic"),
+          sql.ref("n.id"),
+        )})`;
   const { rows } = await sql<PlaceFacts>`
     select n.repository_id as "repositoryId", n.target, f.owner || '/' || f.name as "fullName",
       case when n.target like 'mem/%' and n.repository_id <> 0 then r.id is not null and ${isThere} end as exists,

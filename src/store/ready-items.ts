@@ -215,8 +215,10 @@ export async function nearAnchors(
       where ${orUnanchored}::boolean and ${standing(where, "offered")} and not exists (
         select 1 from record_link l where l.repository_id = i.repository_id and l.number = i.number
           and l.relation = 'anchoredTo' and l.target_repository_id = i.repository_id and l.target like 'file/%'))
-    select i.number from near n join item i on i.repository_id = ${repositoryId} and i.number = n.number
-    where ${standing(where, "offered")} and i.phase is distinct from 'research'
+    -- One by one: the few that are near are not looked for among all that are offered.
+    select i.number from near n cross join lateral (
+      select i.number, i.urgency, i.created_at from item i
+      where i.number = n.number and ${standing(where, "offered")} and i.phase is distinct from 'research' offset 0) i
     order by i.urgency, i.created_at, i.number`.compile(db),
   );
   return rows.map(({ number }) => number);

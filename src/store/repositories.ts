@@ -1,9 +1,11 @@
 /** Repositories and the installations that reach them. GitHub's numeric id is the identity (protocol 1). */
 
 import { sql } from "kysely";
+import type { View } from "../domain/scope.ts";
 import { type RepositorySettings, settingsOf } from "../domain/settings.ts";
 import { dbNow } from "./clock.ts";
 import type { Db, Trx } from "./database.ts";
+import { reaches } from "./reach.ts";
 
 export interface Repository {
   readonly id: number;
@@ -221,20 +223,26 @@ export interface RepositorySummary {
   readonly configHeld: readonly string[];
 }
 
-/** Repositories by id, after a cursor. `items` counts enrolled live items. */
+/** Repositories that a caller may see, by id, after a cursor. `items` counts the enrolled items that it may see. */
 export async function listRepositories(
   db: Db,
   after: number | null,
   limit: number,
+  { repositories, scope }: View,
 ): Promise<RepositorySummary[]> {
+  const items = sql`from item i where i.repository_id = r.id and i.enrolled
+    and ${reaches(scope, sql.ref("i.repository_id"), sql.ref("i.number"))}`;
+  const isRoot = (scope?.roots ?? []).map(({ repositoryId }) => repositoryId);
   const { rows } = await sql<RepositorySummary>`
     select r.id, r.owner, r.name, r.installed,
-           (select count(*) from item i where i.repository_id = r.id and i.enrolled) as items,
+           (select count(*) ${items}) as items,
            floor(extract(epoch from db_now() - r.heard_at))::int as "mirrorAgeSeconds",
            case when r.installed and r.backfill_state = 'pending' then r.backfill_error end as "backfillError",
            coalesce(c.problems, '{}') as "configProblems", coalesce(c.held, '{}') as "configHeld"
     from repository r left join configuration c on c.repository_id = r.id and r.installed
     where r.current_name and (${after}::bigint is null or r.id > ${after})
+      and (${repositories === null} or r.id = any (${[...(repositories ?? [])]}::bigint[]))
+      and (${!scope?.roots} or r.id = any (${isRoot}::bigint[]) or exists (select 1 ${items}))
     order by r.id limit ${limit}`.execute(db);
   return rows;
 }

@@ -2,7 +2,7 @@
 
 import type { FenceRefusal } from "../domain/fence.ts";
 import type { RecordRef } from "../domain/record-key.ts";
-import { callFunction } from "./call.ts";
+import { callFunction, callTogether, isShared } from "./call.ts";
 import type { Db } from "./database.ts";
 import { type MemoryRecord, repositoryMoved } from "./records.ts";
 
@@ -32,6 +32,22 @@ const WRITE_RECORD = {
   text: "select write_record($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) as answer",
 };
 
+/** Scalars only: what hangs on tags is locked in the order that their triggers find it in. */
+const WRITE_RECORDS = {
+  name: "write_records",
+  text: `select case when lock_at_once(c.repo, c.topic, c.id) then write_record(c.repo, c.topic, c.id, c.token, c.actor,
+      c.region, c.given, '{}', '{}', c.make) end as answer
+    from unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::jsonb[], $8::boolean[])
+      as c (repo, topic, id, token, actor, region, given, make)`,
+};
+const WRITE_SCALARS = {
+  name: "write_scalars",
+  text: "select write_record($1, $2, $3, $4, $5, $6, $7, '{}', '{}', $8) as answer",
+};
+
+/** Who writes a long text does not make others wait for it. */
+const MOST_SHARED = 65_536;
+
 type Answer =
   | { readonly refused: WriteRefusal | "moved" }
   | { readonly refused?: undefined; readonly record: PrintedRecord; readonly created: boolean };
@@ -46,18 +62,14 @@ type PrintedRecord = Omit<MemoryRecord, "expiresAt" | "createdAt" | "updatedAt">
 /** Writes the record if the token passes the fence, or says why not; nothing is written then. */
 export async function writeRecord(db: Db, write: RecordWrite): Promise<WrittenRow> {
   const { ref } = write;
-  const answer = await callFunction<Answer>(db, WRITE_RECORD, [
-    ref.repositoryId,
-    ref.topic,
-    ref.id,
-    write.token,
-    write.actor,
-    write.region,
-    JSON.stringify(write.given),
-    [...write.addTags],
-    [...write.removeTags],
-    write.create,
-  ]);
+  const given = JSON.stringify(write.given);
+  const start = [ref.repositoryId, ref.topic, ref.id, write.token, write.actor, write.region, given];
+  const { addTags, removeTags, create } = write;
+  const shares = isShared(ref) && given.length <= MOST_SHARED;
+  const answer =
+    addTags.length + removeTags.length === 0
+      ? await callTogether<Answer>(db, WRITE_SCALARS, WRITE_RECORDS, [...start, create], shares)
+      : await callFunction<Answer>(db, WRITE_RECORD, [...start, [...addTags], [...removeTags], create]);
   if (answer.refused === "moved") throw repositoryMoved();
   if (answer.refused !== undefined) return { refused: answer.refused };
   const { record, created } = answer;

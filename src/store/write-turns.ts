@@ -7,8 +7,8 @@ import { sql } from "kysely";
 import { nextWriteAt, type WritePace } from "../domain/write-pace.ts";
 import type { Db, Trx } from "./database.ts";
 
-/** Longer than a request may take: then whoever had the turn is gone. */
-const TURN_SECONDS = 30;
+/** Longer than a request may take, with a new token before it: then whoever had the turn is gone. */
+const TURN_SECONDS = 90;
 /** How soon to ask again while another writes: its end is not told. */
 const BUSY_SECONDS = 0.05;
 /** Without a time from GitHub: its advice is a minute at least, then longer and longer. */

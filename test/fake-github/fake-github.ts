@@ -21,6 +21,8 @@ export type FakeGitHubOptions = {
   webhookTimeoutMs?: number;
   /** Refuses further requests of an installation within an hour. Unlimited unless told otherwise. */
   requestsPerHour?: number;
+  /** It is an Enterprise Server with its pages there, and its REST API below `/api/v3`. */
+  enterpriseHost?: string;
 };
 
 /**
@@ -57,8 +59,9 @@ export class FakeGitHub extends GitHubSite {
   static async start(options: FakeGitHubOptions = {}): Promise<FakeGitHub> {
     const parts = assemble(options);
     const url = await parts.server.listen(options.port ?? 0);
-    parts.world.apiUrl = url;
-    return new FakeGitHub(parts, url);
+    const apiUrl = options.enterpriseHost === undefined ? url : `${url}/api/v3`;
+    parts.world.apiUrl = apiUrl;
+    return new FakeGitHub(parts, apiUrl);
   }
 
   async stop(): Promise<void> {
@@ -171,13 +174,17 @@ type Parts = ReturnType<typeof assemble>;
 
 function assemble(options: FakeGitHubOptions) {
   const world = new World(options.now ?? (() => new Date()), options.permissions ?? defaultPermissions);
-  const webhooks = new Webhooks(world, options.webhookTimeoutMs ?? 10_000);
+  const address = {
+    host: options.enterpriseHost ?? "github.com",
+    isEnterprise: options.enterpriseHost !== undefined,
+  };
+  const webhooks = new Webhooks(world, options.webhookTimeoutMs ?? 10_000, address.host);
   const faults = new Faults();
   const limits = new RateLimits(world, options.requestsPerHour);
   const authentication = new Authentication(world);
   const manifestCodes = new Set<string>();
   const table = routes({ world, authentication, webhooks, manifestCodes });
   const dispatcher = new Dispatcher(world, table, authentication, limits);
-  const server = new ApiServer(dispatcher, faults, () => world.now());
+  const server = new ApiServer(dispatcher, faults, () => world.now(), address);
   return { world, webhooks, faults, limits, manifestCodes, dispatcher, server };
 }

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { AppUnderTest } from "./app-under-test.ts";
 import { actionOf, type Delivery, type DeliveryStatus, type HandMadeDelivery, permute } from "./delivery.ts";
 import { postWebhook, sign } from "./post-webhook.ts";
+import { onHost } from "./rest/server.ts";
 import type { Notice, World } from "./state/world.ts";
 
 /**
@@ -21,11 +22,11 @@ export class Webhooks {
   #isPumping = false;
   #idleWaiters = new Set<() => void>();
 
-  constructor(world: World, timeoutMs: number) {
+  constructor(world: World, timeoutMs: number, host: string) {
     this.#app = world.app;
     this.#world = world;
     this.#timeoutMs = timeoutMs;
-    world.notify = (notice) => this.#enqueue(notice);
+    world.notify = (notice) => this.#enqueue({ ...notice, payload: onHost(host, notice.payload) });
   }
 
   deliverTo(url: string | null): void {

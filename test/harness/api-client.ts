@@ -27,6 +27,11 @@ export class ApiClient {
     this.#repo = repo;
   }
 
+  /** The header that it sends. */
+  get authorization(): string {
+    return `Bearer ${this.#token}`;
+  }
+
   /** The same caller on another repository, or under another token. */
   with(change: { repo?: string; token?: string }): ApiClient {
     return new ApiClient(this.#address, change.token ?? this.#token, change.repo ?? this.#repo);

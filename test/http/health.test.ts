@@ -30,7 +30,7 @@ describe("health", () => {
       database: "ok",
       migrations: { applied: expect.stringMatching(/^\d{4}_/), pending: 0 },
       inbox: { pending: 0, oldestSeconds: null, failed: 0, failures: [] },
-      outbox: { pending: 0, oldestSeconds: null, failed: 0 },
+      outbox: { pending: 0, held: 0, oldestSeconds: null, failed: 0 },
       github: "connected",
       repos: [{ repo: "acme/widgets", mirrorAgeSeconds: expect.any(Number), config: [] }],
       problems: [],

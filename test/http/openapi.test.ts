@@ -2,21 +2,30 @@
 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { EXAMPLES } from "../../src/contract/examples/all.ts";
 import { createServer } from "../../src/edges/http/server.ts";
 import { SetupSessions } from "../../src/edges/http/setup-session.ts";
 import { Setup } from "../../src/services/setup.ts";
 import { ADMIN_TOKEN, World } from "../harness/world.ts";
 
+type Contents = Record<string, { schema?: object; examples?: Record<string, { value: unknown }> }>;
 interface Operation {
+  readonly operationId?: string;
   readonly summary?: string;
+  readonly description?: string;
+  readonly tags?: readonly string[];
+  readonly requestBody?: { content: Contents };
   readonly parameters?: readonly { name: string; in: string; required?: boolean }[];
-  readonly responses?: Record<string, { description?: string; content?: object }>;
+  readonly responses?: Record<string, { description?: string; content?: Contents }>;
   readonly security?: readonly object[];
 }
 interface Document {
   readonly openapi: string;
   readonly info: { title: string; version: string };
+  readonly tags: readonly { name: string; description: string }[];
   readonly paths: Record<string, Record<string, Operation>>;
   readonly components: { schemas: Record<string, object> };
 }
@@ -46,6 +55,30 @@ const operations = (): [string, Operation][] =>
       operation,
     ]),
   );
+
+interface Ref {
+  readonly $ref?: string;
+  readonly anyOf?: readonly Ref[];
+}
+
+/** The ids of the zod schemas that a body may be. */
+function namesOf({ $ref, anyOf }: Ref): string[] {
+  if (anyOf) return anyOf.flatMap(namesOf);
+  const name = $ref?.split("/").at(-1) ?? "";
+  return [z.globalRegistry._idmap.has(name) ? name : name.replace(/Input$/, "")];
+}
+
+/** The value is one of these, to the last field: what is not declared would not leave the server. */
+function expectOneOf(names: readonly string[], value: unknown, isRequest: boolean, where: string): void {
+  const results = names.map((name) => {
+    const schema = z.globalRegistry._idmap.get(name);
+    if (!schema) return `${name} is no schema`;
+    const parsed = z.safeParse(schema, value);
+    if (!parsed.success) return `${name}: ${z.prettifyError(parsed.error)}`;
+    return isRequest || isDeepStrictEqual(parsed.data, value) ? null : `${name} does not declare all of it`;
+  });
+  expect(results, where).toContain(null);
+}
 
 /** Every `$ref` in a value, with where it stands. */
 function* refs(value: unknown, at = "#"): Generator<[string, string]> {
@@ -96,6 +129,10 @@ describe("the OpenAPI document", () => {
     for (const [route, operation] of operations()) {
       expect(METHODS, route).toContain(route.split(" ")[0]?.toLowerCase());
       expect(operation.summary, route).toMatch(/\S/);
+      expect(operation.description, route).toMatch(/\S/);
+      expect(operation.operationId, route).toMatch(/^[a-z][A-Za-z]+$/);
+      const known = document.tags.map(({ name }) => name);
+      expect(known, route).toEqual(expect.arrayContaining([...(operation.tags ?? ["none"])]));
       const answers = Object.keys(operation.responses ?? {});
       expect(
         answers.filter((status) => status.startsWith("2")),
@@ -123,6 +160,39 @@ describe("the OpenAPI document", () => {
       required: false,
       schema: { type: "integer", minimum: 1, maximum: 100, default: 50 },
     });
+  });
+
+  it("names each call once", () => {
+    const names = operations().map(([, { operationId }]) => operationId);
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+  });
+
+  it("has an example of every body, each as its schema wants it", () => {
+    for (const [route, { requestBody, responses = {} }] of operations()) {
+      const bodies: [string, Contents, boolean][] = Object.entries(responses).map(([status, answer]) => [
+        `${route} ${status}`,
+        answer.content ?? {},
+        false,
+      ]);
+      if (requestBody) bodies.push([`${route} body`, requestBody.content, true]);
+      for (const [where, content, isRequest] of bodies) {
+        for (const [type, { schema, examples }] of Object.entries(content)) {
+          expect(Object.keys(examples ?? {}), `${where} ${type} has no example`).not.toEqual([]);
+          for (const [title, { value }] of Object.entries(examples ?? {})) {
+            expectOneOf(namesOf(schema as Ref), value, isRequest, `${where}: ${title}`);
+          }
+        }
+      }
+    }
+  });
+
+  it("has no example of what is not there", () => {
+    expect(Object.keys(EXAMPLES).filter((name) => !z.globalRegistry._idmap.has(name))).toEqual([]);
+  });
+
+  it("holds no schema that nothing refers to", () => {
+    const used = new Set([...refs(document)].map(([, ref]) => ref.split("/").at(-1)));
+    expect(Object.keys(document.components.schemas).filter((name) => !used.has(name))).toEqual([]);
   });
 
   it("documents a refusal as what it is: problem+json", () => {

@@ -57,8 +57,8 @@ const mostWithin = (times: readonly number[], seconds: number): number =>
   Math.max(...times.map((from) => times.filter((time) => time >= from && time < from + seconds).length));
 
 describe("a turn to write", () => {
-  it("row 69: two hours of writing keep under 80 a minute and 500 an hour, a second apart, and use what there is", async () => {
-    const begun = await writeFor(7200);
+  it("row 69: more than an hour of writing keeps under 80 a minute and 500 an hour, a second apart, and use what there is", async () => {
+    const begun = await writeFor(3700);
     expect(mostWithin(begun, 60)).toBeLessThan(80);
     expect(mostWithin(begun, 3600)).toBeLessThan(500);
     expect(mostWithin(begun, 3599.9)).toBe(GITHUB_PACE.perHour);
@@ -67,7 +67,7 @@ describe("a turn to write", () => {
     // Of earlier hours nothing is kept.
     const { rows } = await database.pool.query("select count(*)::int as count from github_write");
     expect(rows[0].count).toBeLessThanOrEqual(GITHUB_PACE.perHour + 1);
-  }, 60_000);
+  }, 240_000);
 
   it("is one at a time, and lapses when whoever has it is gone", async () => {
     expect(await take("a")).toBe(0);
@@ -75,10 +75,10 @@ describe("a turn to write", () => {
     expect(await take("b")).toBeGreaterThan(0);
     await end("b");
     expect(await take("b")).toBeGreaterThan(0);
-    await to(31);
+    await to(91);
     expect(await take("b")).toBe(0);
     // Whoever comes back late ends nobody else's.
-    await to(33);
+    await to(93);
     await end("a");
     expect(await take("c")).toBeGreaterThan(0);
   });

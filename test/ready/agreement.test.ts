@@ -7,6 +7,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ReadyAnswer } from "../../src/contract/items.ts";
 import { tellingDefects } from "../../src/domain/defects.ts";
+import { EVERYTHING } from "../../src/domain/scope.ts";
 import { checkItems } from "../../src/services/check-items.ts";
 import type { Deps } from "../../src/services/deps.ts";
 import { defectBody } from "../../src/services/item-body.ts";
@@ -123,7 +124,10 @@ it("the lists, their order, the reasons, the totals and the verdict", async () =
         if (!written) throw new Error("the repository was not written");
         const repository = { ...written, settings: { ...written.settings, requireAnchors } };
         const query = { limit, ...(region === null ? {} : { region }) };
-        return [await ready(deps, repository, query), await meaning(deps, repository, query)] as const;
+        return [
+          await ready(deps, repository, query, EVERYTHING),
+          await meaning(deps, repository, query),
+        ] as const;
       }),
     );
     for (const [found, meant] of answers) {
@@ -149,10 +153,10 @@ async function meaning(deps: Deps, repository: Repository, query: { limit: numbe
   const all = await listItemViews(deps.db, repository.id, repository.settings, {
     after: 0,
     limit: 100,
-    scope: null,
+    view: EVERYTHING,
   });
   const open = all.items.filter(({ facts }) => facts.state === null || facts.state === "parked");
-  const answer = await readyAnswer(deps, repository, { ...all, items: open }, query);
+  const answer = await readyAnswer(deps, repository, { ...all, items: open }, query, EVERYTHING);
   const defects = all.items.flatMap((item) => tellingDefects(item.facts, item.defects)).map(defectBody);
   const totals = { ...answer.totals, defects: defects.length };
   return { ...answer, defects: defects.slice(0, query.limit), totals };

@@ -435,6 +435,26 @@ describe("what cannot be written", () => {
     expect(await states(where)).not.toContain("pending");
   });
 
+  it("row 71: on an issue that GitHub does not show yet is tried again, and written", async () => {
+    const where = await place();
+    const number = await readyItem(where);
+    world.github.fault({
+      method: "POST",
+      path: commentsPath(where, number),
+      kind: "status",
+      status: 404,
+      times: 2,
+    });
+    await granted(where.api, number, "worker/a");
+    for (let wait = 0; wait < 2; wait += 1) {
+      await world.settled();
+      await stories.pass(5);
+    }
+    await world.settled();
+    expect(claimMarkers(where.repo, number)).toHaveLength(1);
+    expect(await states(where)).not.toContain("failed");
+  });
+
   it("is refused for good: kept, told in health and logged", async () => {
     world.expectError(/refuses what was promised|outbox: /);
     const where = await place();

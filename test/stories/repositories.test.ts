@@ -237,6 +237,54 @@ describe("[36] suspending the installation", () => {
   });
 });
 
+describe("[36] a suspension of which no news came", () => {
+  it("stops whoever asks GitHub, after one answer", async () => {
+    const repo = await world.repository("unheard/widgets");
+    await readyItem(repo);
+    world.github.hold();
+    const number = repo.as("rita").openIssue({ title: "Needs a look at rights", labels: ["backlog"] });
+    world.github.silently(() => world.github.suspend("unheard"));
+    const before = world.github.requests.length;
+    world.github.release();
+    await expect.poll(() => world.github.requests.length).toBeGreaterThan(before);
+    await world.settled();
+    const asked = world.github.requests.length;
+    for (let wait = 0; wait < 4; wait += 1) {
+      await stories.pass(600);
+      await world.settled();
+    }
+    expect(world.github.requests.slice(asked)).toEqual([]);
+
+    world.github.unsuspend("unheard");
+    await world.settled();
+    await stories.pass(600);
+    await world.settled();
+    expect(repo.issue(number).labels).toContain(GATE);
+  });
+});
+
+describe("a repository that was deleted, of which no news came", () => {
+  it("is tried a few times, and given up", async () => {
+    world.expectError(/refuses what was promised|outbox: claim/);
+    const repo = await world.repository("deleted/widgets");
+    const number = await readyItem(repo);
+    world.github.silently(() => world.github.deleteRepository(repo));
+    await granted(apiOf("deleted/widgets"), number, "worker/a");
+    for (let wait = 0; wait < 6; wait += 1) {
+      await world.settled();
+      await stories.pass(60);
+    }
+    await world.settled();
+    const tries = world.github.requestsTo("POST", `/repos/deleted/widgets/issues/${number}/comments`);
+    expect(tries.length).toBeGreaterThan(0);
+    expect(tries.length).toBeLessThanOrEqual(4);
+    const { body } = await world.api.send("GET", "/api/v1/outbox?state=failed&repo=deleted/widgets");
+    expect(body.entries).toEqual([
+      expect.objectContaining({ issue: number, error: expect.stringContaining("404") }),
+    ]);
+  });
+});
+
 describe("a repository that nobody announced", () => {
   it("is taken up, and read, when anything is heard from it", async () => {
     const repo = world.github.repository("unannounced/widgets", { collaborators: { alice: "admin" } });

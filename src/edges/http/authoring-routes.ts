@@ -15,7 +15,7 @@ export function authoringRoutes(app: Routes, deps: Deps): void {
   app.post(
     "/api/v1/repos/:owner/:repo/items",
     {
-      config: { capability: "author" },
+      config: { capability: "author", scope: "filtered" },
       schema: {
         operationId: "proposeItem",
         summary: "Propose an item: its issue is opened, and waits for a human to admit it",
@@ -41,7 +41,7 @@ export function authoringRoutes(app: Routes, deps: Deps): void {
   app.post(
     "/api/v1/repos/:owner/:repo/groupings",
     {
-      config: { capability: "author" },
+      config: { capability: "author", scope: "filtered" },
       schema: {
         operationId: "createGrouping",
         summary: "Create a grouping: an epic, its items and their order, as one",

@@ -59,7 +59,7 @@ export function claimRoutes(app: Routes, deps: Deps): void {
   app.post(
     "/api/v1/repos/:owner/:repo/claim-next",
     {
-      config: { capability: "claim" },
+      config: { capability: "claim", scope: "filtered" },
       schema: {
         operationId: "claimNext",
         summary: "Claim the best ready item",
@@ -91,7 +91,7 @@ export function claimRoutes(app: Routes, deps: Deps): void {
     app.post(
       path,
       {
-        config: { capability: "claim" },
+        config: { capability: "claim", scope: "filtered" },
         schema: {
           operationId: `takeClaim${suffix}`,
           summary: "Take a claim; losing is an answer",
@@ -114,7 +114,7 @@ export function claimRoutes(app: Routes, deps: Deps): void {
     app.post(
       `${path}/renew`,
       {
-        config: { capability: "claim" },
+        config: { capability: "claim", scope: "subject" },
         schema: {
           operationId: `renewClaim${suffix}`,
           summary: "Move the lease's end",
@@ -141,7 +141,7 @@ export function claimRoutes(app: Routes, deps: Deps): void {
     app.post(
       `${path}/release`,
       {
-        config: { capability: "claim" },
+        config: { capability: "claim", scope: "subject" },
         schema: {
           operationId: `releaseClaim${suffix}`,
           summary: "Give the claim back",
@@ -167,7 +167,7 @@ export function claimRoutes(app: Routes, deps: Deps): void {
     app.get(
       `${path}s`,
       {
-        config: { capability: "read" },
+        config: { capability: "read", scope: "subject" },
         schema: {
           operationId: `listGrants${suffix}`,
           summary: "Every grant, newest first, and how it ended",
@@ -183,7 +183,7 @@ export function claimRoutes(app: Routes, deps: Deps): void {
     app.get(
       path,
       {
-        config: { capability: "read" },
+        config: { capability: "read", scope: "subject" },
         schema: {
           operationId: `claimStatus${suffix}`,
           summary: "Who holds it (advisory)",

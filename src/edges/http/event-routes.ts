@@ -13,7 +13,7 @@ export function eventRoutes(app: Routes, deps: Deps): void {
   app.get(
     "/api/v1/events",
     {
-      config: { capability: "read", isStream: true },
+      config: { capability: "read", scope: "filtered", isStream: true },
       // A stream has no end to tell the length of.
       exposeHeadRoute: false,
       schema: {

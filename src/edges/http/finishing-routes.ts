@@ -30,7 +30,7 @@ export function finishingRoutes(app: Routes, deps: Deps): void {
   app.post(
     `${ITEM}/complete`,
     {
-      config: { capability: "write" },
+      config: { capability: "write", scope: "filtered" },
       schema: {
         operationId: "completeItem",
         summary: "Complete an item, with evidence that is checked",
@@ -61,7 +61,7 @@ export function finishingRoutes(app: Routes, deps: Deps): void {
   app.post(
     `${ITEM}/park`,
     {
-      config: { capability: "write" },
+      config: { capability: "write", scope: "filtered" },
       schema: {
         operationId: "parkItem",
         summary: "Park an item that cannot proceed as specified",
@@ -86,7 +86,7 @@ export function finishingRoutes(app: Routes, deps: Deps): void {
   app.post(
     `${ITEM}/advance`,
     {
-      config: { capability: "advance" },
+      config: { capability: "advance", scope: "filtered" },
       schema: {
         operationId: "advanceItem",
         summary: "Move an item by a trigger",
@@ -112,7 +112,7 @@ export function finishingRoutes(app: Routes, deps: Deps): void {
   app.post(
     "/api/v1/repos/:owner/:repo/advance",
     {
-      config: { capability: "advance" },
+      config: { capability: "advance", scope: "filtered" },
       schema: {
         operationId: "advanceItems",
         summary: "Move several items, each by itself",
@@ -132,7 +132,7 @@ export function finishingRoutes(app: Routes, deps: Deps): void {
   app.get(
     `${ITEM}/transitions`,
     {
-      config: { capability: "read" },
+      config: { capability: "read", scope: "subject" },
       schema: {
         operationId: "listTransitions",
         summary: "What an item went through, newest first",

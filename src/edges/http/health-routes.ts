@@ -22,8 +22,7 @@ export function healthRoutes(app: Routes, deps: Deps, callerOf: CallerFinder): v
     },
     async (request) => {
       if (bearerOf(request) === null) return publicHealth(deps);
-      await callerOf(request);
-      return health(deps);
+      return health(deps, await callerOf(request));
     },
   );
 }

@@ -31,7 +31,7 @@ export function itemRoutes(app: Routes, deps: Deps): void {
   app.get(
     "/api/v1/repos/:owner/:repo/ready",
     {
-      config: { capability: "read" },
+      config: { capability: "read", scope: "filtered" },
       schema: {
         operationId: "readyItems",
         summary: "What is ready, and why the rest is not",
@@ -44,13 +44,14 @@ export function itemRoutes(app: Routes, deps: Deps): void {
       },
     },
     async (request) => {
-      return ready(deps, await repositoryByName(deps, repositoryName(request.params)), request.query);
+      const repository = await repositoryByName(deps, repositoryName(request.params));
+      return ready(deps, repository, request.query, request.caller);
     },
   );
   app.get(
     "/api/v1/repos/:owner/:repo/items",
     {
-      config: { capability: "read" },
+      config: { capability: "read", scope: "filtered" },
       schema: {
         operationId: "listItems",
         summary: "Items, by number",
@@ -69,7 +70,7 @@ export function itemRoutes(app: Routes, deps: Deps): void {
   app.get(
     "/api/v1/repos/:owner/:repo/items/roots",
     {
-      config: { capability: "read" },
+      config: { capability: "read", scope: "filtered" },
       schema: {
         operationId: "listRootItems",
         summary: "Items that are part of no other, by number",
@@ -89,7 +90,7 @@ export function itemRoutes(app: Routes, deps: Deps): void {
   app.get(
     "/api/v1/repos/:owner/:repo/items/:number/attempts",
     {
-      config: { capability: "read" },
+      config: { capability: "read", scope: "subject" },
       schema: {
         operationId: "listAttempts",
         summary: "An item's attempts: markers, grants, which count and why",
@@ -109,7 +110,7 @@ export function itemRoutes(app: Routes, deps: Deps): void {
   app.get(
     "/api/v1/repos/:owner/:repo/items/:number",
     {
-      config: { capability: "read" },
+      config: { capability: "read", scope: "filtered" },
       schema: {
         operationId: "getItem",
         summary: "One item, with every reason against claiming it",
@@ -121,13 +122,13 @@ export function itemRoutes(app: Routes, deps: Deps): void {
     },
     async (request) => {
       const repository = await repositoryByName(deps, repositoryName(request.params));
-      return getItem(deps, repository, request.params.number);
+      return getItem(deps, repository, request.params.number, request.caller);
     },
   );
   app.patch(
     "/api/v1/repos/:owner/:repo/items/:number",
     {
-      config: { capability: "write" },
+      config: { capability: "write", scope: "filtered" },
       schema: {
         operationId: "updateItem",
         summary: "Change an item's tags and links, and under a claim its resume block",
@@ -157,7 +158,7 @@ export function itemRoutes(app: Routes, deps: Deps): void {
   app.get(
     "/api/v1/repos/:owner/:repo/report",
     {
-      config: { capability: "read" },
+      config: { capability: "read", scope: "filtered" },
       schema: {
         operationId: "getReport",
         summary: "Where are we? As JSON, or as markdown with Accept: text/markdown",
@@ -171,7 +172,7 @@ export function itemRoutes(app: Routes, deps: Deps): void {
     },
     async (request, reply) => {
       const repository = await repositoryByName(deps, repositoryName(request.params));
-      const answer = await report(deps, repository, request.query);
+      const answer = await report(deps, repository, request.query, request.caller);
       if (!/\btext\/markdown\b/.test(request.headers.accept ?? "")) return answer;
       // Text: the schema describes the JSON.
       return reply

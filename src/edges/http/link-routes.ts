@@ -28,7 +28,7 @@ export function linkRoutes(app: Routes, deps: Deps): void {
   app.get(
     `${ITEM}/children`,
     {
-      config: { capability: "read" },
+      config: { capability: "read", scope: "filtered" },
       schema: {
         operationId: "listChildren",
         summary: "What is directly part of the item",
@@ -39,12 +39,12 @@ export function linkRoutes(app: Routes, deps: Deps): void {
         response: { 200: ChildrenAnswer, ...refusing(...READ_CODES) },
       },
     },
-    async (request) => childrenOf(deps, await itemAt(request.params), request.query),
+    async (request) => childrenOf(deps, await itemAt(request.params), request.query, request.caller),
   );
   app.get(
     `${ITEM}/breadcrumbs`,
     {
-      config: { capability: "read" },
+      config: { capability: "read", scope: "filtered" },
       schema: {
         operationId: "listBreadcrumbs",
         summary: "What the item is part of, from the root down",
@@ -54,12 +54,12 @@ export function linkRoutes(app: Routes, deps: Deps): void {
         response: { 200: BreadcrumbsAnswer, ...refusing(...READ_CODES) },
       },
     },
-    async (request) => breadcrumbsOf(deps, await itemAt(request.params)),
+    async (request) => breadcrumbsOf(deps, await itemAt(request.params), request.caller),
   );
   app.get(
     `${ITEM}/dependencies`,
     {
-      config: { capability: "read" },
+      config: { capability: "read", scope: "filtered" },
       schema: {
         operationId: "listDependencies",
         summary: "What the item waits for, and what waits for it",
@@ -71,12 +71,12 @@ export function linkRoutes(app: Routes, deps: Deps): void {
         response: { 200: DependenciesAnswer, ...refusing(...READ_CODES) },
       },
     },
-    async (request) => dependenciesOf(deps, await itemAt(request.params), request.query),
+    async (request) => dependenciesOf(deps, await itemAt(request.params), request.query, request.caller),
   );
   app.get(
     `${ITEM}/backlinks`,
     {
-      config: { capability: "read" },
+      config: { capability: "read", scope: "filtered" },
       schema: {
         operationId: "listBacklinks",
         summary: "Items and records that link to the item",
@@ -87,12 +87,12 @@ export function linkRoutes(app: Routes, deps: Deps): void {
         response: { 200: BacklinksAnswer, ...refusing(...READ_CODES) },
       },
     },
-    async (request) => backlinksOf(deps, await itemAt(request.params), request.query),
+    async (request) => backlinksOf(deps, await itemAt(request.params), request.query, request.caller),
   );
   app.post(
     "/api/v1/repos/:owner/:repo/validate-edges",
     {
-      config: { capability: "read" },
+      config: { capability: "read", scope: "filtered" },
       schema: {
         operationId: "validateEdges",
         summary: "Which edges would be refused, and why; nothing is written",
@@ -105,7 +105,7 @@ export function linkRoutes(app: Routes, deps: Deps): void {
     },
     async (request) => {
       const repository = await repositoryByName(deps, repositoryName(request.params));
-      return validateEdges(deps, repository, request.body);
+      return validateEdges(deps, repository, request.body, request.caller);
     },
   );
 }

@@ -39,7 +39,7 @@ export function memoryListRoutes(app: Routes, deps: Deps): void {
   app.get(
     `${REPO}/memory`,
     {
-      config: { capability: "read" },
+      config: { capability: "read", scope: "filtered" },
       schema: {
         operationId: "listTopics",
         summary: "Topics, with how many records each has",
@@ -58,7 +58,7 @@ export function memoryListRoutes(app: Routes, deps: Deps): void {
   app.get(
     `${REPO}/memory/:topic`,
     {
-      config: { capability: "read" },
+      config: { capability: "read", scope: "filtered" },
       schema: {
         operationId: "scanTopic",
         summary: "Scan a topic, page by page",
@@ -78,7 +78,7 @@ export function memoryListRoutes(app: Routes, deps: Deps): void {
   app.post(
     `${REPO}/memory/:topic`,
     {
-      config: { capability: "write" },
+      config: { capability: "write", scope: "filtered" },
       schema: {
         operationId: "addRecord",
         summary: "Remember under an id that is made up",
@@ -126,7 +126,7 @@ export function memoryListRoutes(app: Routes, deps: Deps): void {
   app.get(
     `${REPO}/memory/:topic/:id/backlinks`,
     {
-      config: { capability: "read" },
+      config: { capability: "read", scope: "filtered" },
       schema: {
         operationId: "listRecordBacklinks",
         summary: "Items and records that link to a record",
@@ -140,13 +140,13 @@ export function memoryListRoutes(app: Routes, deps: Deps): void {
     async (request) => {
       const { topic, id } = request.params;
       const repository = await repositoryByName(deps, repositoryName(request.params));
-      return backlinksOfRecord(deps, { repository, topic, id }, request.query);
+      return backlinksOfRecord(deps, { repository, topic, id }, request.query, request.caller);
     },
   );
   app.get(
     `${REPO}/memory-search`,
     {
-      config: { capability: "read" },
+      config: { capability: "read", scope: "filtered" },
       schema: {
         operationId: "searchMemory",
         summary: "Search memory: full text, ranked, with highlights",
@@ -166,7 +166,7 @@ export function memoryListRoutes(app: Routes, deps: Deps): void {
   app.get(
     `${REPO}/neighbors`,
     {
-      config: { capability: "read" },
+      config: { capability: "read", scope: "filtered" },
       schema: {
         operationId: "listNeighbors",
         summary: "What is linked with a record or a file, in both directions",

@@ -35,7 +35,7 @@ export function memoryRoutes(app: Routes, deps: Deps): void {
   app.get(
     PATH,
     {
-      config: { capability: "read" },
+      config: { capability: "read", scope: "filtered" },
       schema: {
         operationId: "recallRecord",
         summary: "Recall a record",
@@ -47,13 +47,13 @@ export function memoryRoutes(app: Routes, deps: Deps): void {
       },
     },
     async (request) => {
-      return recall(deps, await targetOf(request.params));
+      return recall(deps, await targetOf(request.params), request.caller);
     },
   );
   app.put(
     PATH,
     {
-      config: { capability: "write" },
+      config: { capability: "write", scope: "filtered" },
       schema: {
         operationId: "rememberRecord",
         summary: "Remember: create, or merge in place",
@@ -98,7 +98,7 @@ export function memoryRoutes(app: Routes, deps: Deps): void {
   app.patch(
     PATH,
     {
-      config: { capability: "write" },
+      config: { capability: "write", scope: "filtered" },
       schema: {
         operationId: "updateRecord",
         summary: "Update a record that exists",
@@ -134,7 +134,7 @@ export function memoryRoutes(app: Routes, deps: Deps): void {
   app.delete(
     PATH,
     {
-      config: { capability: "write" },
+      config: { capability: "write", scope: "subject" },
       schema: {
         operationId: "forgetRecord",
         summary: "Forget a record, now or after a while",

@@ -14,15 +14,15 @@ import { listInbox, listOutbox, retryInbox, retryOutbox } from "../../services/q
 import { READ_CODES, refusing } from "./refusals.ts";
 import type { Routes } from "./route-schemas.ts";
 
-const conflicts = refusing(...READ_CODES, "conflict");
-
 export function queueRoutes(app: Routes, deps: Deps): void {
   app.get(
     "/api/v1/outbox",
     {
-      config: { capability: "admin" },
+      config: { capability: "admin", scope: "repositories" },
       schema: {
+        operationId: "listOutbox",
         summary: "What GitHub could not be told, or is still to be told; newest first",
+        description: "Entries that were given up stay until somebody tries them anew.",
         tags: ["Operations"],
         querystring: QueueQuery,
         response: { 200: OutboxAnswer, ...refusing(...READ_CODES) },
@@ -34,12 +34,14 @@ export function queueRoutes(app: Routes, deps: Deps): void {
   app.post(
     "/api/v1/outbox/:repositoryId/:id/retry",
     {
-      config: { capability: "admin" },
+      config: { capability: "admin", scope: "repositories" },
       schema: {
+        operationId: "retryOutbox",
         summary: "Try a write anew that was given up; a comment is looked for first",
+        description: "So nothing is posted twice, even if the answer of the last try was lost.",
         tags: ["Operations"],
         params: OutboxEntryParams,
-        response: { 200: OutboxEntry, ...conflicts },
+        response: { 200: OutboxEntry, ...refusing(...READ_CODES, "conflict") },
       },
     },
     async (request) => retryOutbox(deps, request.caller, request.params),
@@ -48,9 +50,12 @@ export function queueRoutes(app: Routes, deps: Deps): void {
   app.get(
     "/api/v1/inbox",
     {
-      config: { capability: "admin" },
+      config: { capability: "admin", scope: "repositories" },
       schema: {
+        operationId: "listInbox",
         summary: "Deliveries that were given up, or are still to be worked off; newest first",
+        description:
+          "What GitHub delivered and could not be worked off stays, with its error, until somebody tries it anew.",
         tags: ["Operations"],
         querystring: QueueQuery,
         response: { 200: InboxAnswer, ...refusing(...READ_CODES) },
@@ -62,12 +67,14 @@ export function queueRoutes(app: Routes, deps: Deps): void {
   app.post(
     "/api/v1/inbox/:id/retry",
     {
-      config: { capability: "admin" },
+      config: { capability: "admin", scope: "repositories" },
       schema: {
+        operationId: "retryInbox",
         summary: "Work off a delivery anew that was given up",
+        description: "In its order among the deliveries of its issue.",
         tags: ["Operations"],
         params: InboxEntryParams,
-        response: { 200: InboxEntry, ...conflicts },
+        response: { 200: InboxEntry, ...refusing(...READ_CODES, "conflict") },
       },
     },
     async (request) => retryInbox(deps, request.caller, request.params),

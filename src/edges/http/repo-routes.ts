@@ -10,7 +10,7 @@ export function repoRoutes(app: Routes, deps: Deps): void {
   app.get(
     "/api/v1/repos",
     {
-      config: { capability: "read" },
+      config: { capability: "read", scope: "filtered" },
       schema: {
         operationId: "listRepositories",
         summary: "Repositories that the caller can see",
@@ -21,7 +21,7 @@ export function repoRoutes(app: Routes, deps: Deps): void {
       },
     },
     async (request) => {
-      return listRepos(deps, request.query);
+      return listRepos(deps, request.query, request.caller);
     },
   );
 }

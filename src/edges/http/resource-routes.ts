@@ -21,11 +21,13 @@ export function resourceRoutes(app: Routes, deps: Deps): void {
   app.get(
     LEASES,
     {
-      config: { capability: "read" },
+      config: { capability: "read", scope: "filtered" },
       schema: {
+        operationId: "listResourceLeases",
         summary: "Resources that are held now",
+        description: "`holderItem` is the item, not the worker: a resource is held by what it is needed for.",
         tags,
-        response: { 200: ResourceLeases, ...refusing(...READ_CODES) },
+        response: { 200: ResourceLeases },
       },
     },
     async (request) => resourceLeases(deps, request.caller),
@@ -33,12 +35,14 @@ export function resourceRoutes(app: Routes, deps: Deps): void {
   app.get(
     `${LEASES}/history`,
     {
-      config: { capability: "read" },
+      config: { capability: "read", scope: "filtered" },
       schema: {
+        operationId: "listResourceHistory",
         summary: "Every interval for which a resource was held, and how it ended",
+        description: "The latest first; with `at` what was held at that moment.",
         tags,
         querystring: LeaseHistoryQuery,
-        response: { 200: ResourceHistory, ...refusing(...READ_CODES) },
+        response: { 200: ResourceHistory, ...refusing("validation_failed") },
       },
     },
     async (request) => resourceHistory(deps, request.caller, request.query),
@@ -48,7 +52,10 @@ export function resourceRoutes(app: Routes, deps: Deps): void {
     {
       config: { capability: "admin" },
       schema: {
+        operationId: "forceReleaseResource",
         summary: "Release a resource by force",
+        description:
+          "For when somebody knows that the place is free although its lease still runs. The item that held it goes on.",
         tags,
         params: z.object({ key: ResourceKey }),
         querystring: ForceQuery,

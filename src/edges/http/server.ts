@@ -1,15 +1,8 @@
 /** The one HTTP server: every route is listed here. Each validates, calls one service and shapes the answer. */
 
-import fastifySwagger from "@fastify/swagger";
 import fastifySwaggerUi from "@fastify/swagger-ui";
 import Fastify, { type FastifyInstance } from "fastify";
-import {
-  jsonSchemaTransform,
-  jsonSchemaTransformObject,
-  serializerCompiler,
-  validatorCompiler,
-  type ZodTypeProvider,
-} from "fastify-type-provider-zod";
+import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from "fastify-type-provider-zod";
 import type { Deps } from "../../services/deps.ts";
 import type { Setup } from "../../services/setup.ts";
 import { callerFinder } from "./auth.ts";
@@ -18,15 +11,18 @@ import { claimRoutes } from "./claim-routes.ts";
 import { answerError, answerNotFound } from "./errors.ts";
 import { eventRoutes } from "./event-routes.ts";
 import { finishingRoutes } from "./finishing-routes.ts";
+import { assertGuarded, assertMayCall, assertSubjectSeen } from "./guard.ts";
 import { healthRoutes } from "./health-routes.ts";
 import { itemRoutes } from "./item-routes.ts";
 import { linkRoutes } from "./link-routes.ts";
 import { memoryListRoutes } from "./memory-list-routes.ts";
 import { memoryRoutes } from "./memory-routes.ts";
 import { measureRequests, metricsRoutes } from "./metrics-routes.ts";
+import { describeApi } from "./openapi.ts";
 import { queueRoutes } from "./queue-routes.ts";
 import { repoRoutes } from "./repo-routes.ts";
 import { resourceRoutes } from "./resource-routes.ts";
+import type { Routes } from "./route-schemas.ts";
 import { setupRoutes } from "./setup-routes.ts";
 import type { SetupSessions } from "./setup-session.ts";
 import { tokenRoutes } from "./token-routes.ts";
@@ -63,20 +59,7 @@ export async function createServer(deps: Deps, options: ServerOptions): Promise<
   app.setErrorHandler((error, request, reply) => answerError(deps.log, error, request, reply));
   app.setNotFoundHandler(answerNotFound);
 
-  await app.register(fastifySwagger, {
-    openapi: {
-      openapi: "3.1.0",
-      info: {
-        title: "Leasehold",
-        version: deps.version,
-        description: "Makes a repository's issues safe for many workers to drain at once.",
-      },
-      components: { securitySchemes: { token: { type: "http", scheme: "bearer" } } },
-      security: [{ token: [] }],
-    },
-    transform: jsonSchemaTransform,
-    transformObject: jsonSchemaTransformObject,
-  });
+  await describeApi(app as unknown as Routes, deps.version);
   await app.register(fastifySwaggerUi, {
     routePrefix: "/docs",
     theme: { title: "Leasehold API" },
@@ -91,8 +74,14 @@ export async function createServer(deps: Deps, options: ServerOptions): Promise<
   );
   await app.register(async (scope) => {
     // Before anything of the request is read: a stranger learns nothing from our complaints.
+    scope.addHook("onRoute", assertGuarded);
     scope.addHook("onRequest", async (request) => {
       request.caller = await callerOf(request);
+      assertMayCall(request);
+    });
+    // Before the body is judged: who may not see the item learns nothing from our complaints either.
+    scope.addHook("preValidation", async (request) => {
+      await assertSubjectSeen(deps, request);
     });
     const routes = scope.withTypeProvider<ZodTypeProvider>();
     tokenRoutes(routes, deps);

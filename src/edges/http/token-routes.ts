@@ -11,7 +11,7 @@ import {
 import type { Deps } from "../../services/deps.ts";
 import { createToken, revoke, tokens } from "../../services/tokens.ts";
 import { keyed } from "./once-of.ts";
-import { KEYED_CODES, READ_CODES, refusing } from "./refusals.ts";
+import { KEYED_CODES, refusing } from "./refusals.ts";
 import { KeyHeaders, type Routes } from "./route-schemas.ts";
 
 const PATH = "/api/v1/tokens";
@@ -23,11 +23,14 @@ export function tokenRoutes(app: Routes, deps: Deps): void {
     {
       config: { capability: "admin" },
       schema: {
+        operationId: "createToken",
         summary: "Make an API token; its secret is shown this once",
+        description:
+          "Stored as a hash only: keep the secret. Capabilities say what it may do; `repos` and `scope` what it may see and touch.",
         tags,
         headers: KeyHeaders,
         body: CreateToken,
-        response: { 201: CreatedToken, ...refusing(...KEYED_CODES) },
+        response: { 201: CreatedToken, ...refusing("validation_failed", "idempotency_mismatch") },
       },
     },
     async (request, reply) => {
@@ -47,10 +50,12 @@ export function tokenRoutes(app: Routes, deps: Deps): void {
     {
       config: { capability: "admin" },
       schema: {
+        operationId: "listTokens",
         summary: "API tokens, the newest first, without their secrets",
+        description: "With when each was used last, to the minute.",
         tags,
         querystring: TokensQuery,
-        response: { 200: TokensAnswer, ...refusing(...READ_CODES) },
+        response: { 200: TokensAnswer, ...refusing("validation_failed") },
       },
     },
     async (request) => tokens(deps, request.query),
@@ -60,7 +65,10 @@ export function tokenRoutes(app: Routes, deps: Deps): void {
     {
       config: { capability: "admin" },
       schema: {
+        operationId: "revokeToken",
         summary: "Revoke a token: at once and for good",
+        description:
+          "Its event streams end, and what waits in line under it is called off. Revoking again answers the same.",
         tags,
         params: TokenParams,
         headers: KeyHeaders,

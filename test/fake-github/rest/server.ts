@@ -15,7 +15,17 @@ export type LoggedRequest = {
   actor: string | null;
   body: Json | undefined;
   at: Date;
+  /** When it came and when it was answered, in milliseconds of a clock that only goes forward. */
+  beganMs: number;
+  endedMs: number | null;
   fault: Fault["kind"] | null;
+};
+
+/** Whose pages and REST API these are. */
+export type Address = {
+  /** `github.com`, or the host of an Enterprise Server, whose API is below `/api/v3`. */
+  host: string;
+  isEnterprise: boolean;
 };
 
 /** The REST API over HTTP: reads, lets the faults strike, dispatches, answers, and keeps the log. */
@@ -25,15 +35,21 @@ export class ApiServer {
   #dispatcher: Dispatcher;
   #faults: Faults;
   #now: () => Date;
+  #address: Address;
   #hanging = new Set<ServerResponse>();
 
-  constructor(dispatcher: Dispatcher, faults: Faults, now: () => Date) {
+  constructor(dispatcher: Dispatcher, faults: Faults, now: () => Date, address: Address) {
+    this.#address = address;
     this.#dispatcher = dispatcher;
     this.#faults = faults;
     this.#now = now;
     this.#server = createServer((request, response) => {
       this.#serve(request, response).catch((error: unknown) => {
-        send(response, { status: 500, headers: {}, body: { message: `the fake broke: ${String(error)}` } });
+        send(response, this.#address.host, {
+          status: 500,
+          headers: {},
+          body: { message: `the fake broke: ${String(error)}` },
+        });
       });
     });
     // Longer than any test, so that no client picks up a connection just as it closes.
@@ -67,6 +83,8 @@ export class ApiServer {
     const method = request.method ?? "GET";
     const url = new URL(request.url ?? "/", "http://fake");
     const path = url.pathname.replace(/^\/api\/v3(?=\/)/, "");
+    // What an Enterprise Server has outside of /api/v3 are pages for people.
+    const isForPeople = this.#address.isEnterprise && path === url.pathname;
     const logged: LoggedRequest = {
       method,
       path: decodePath(path),
@@ -75,6 +93,8 @@ export class ApiServer {
       actor: null,
       body: undefined,
       at: this.#now(),
+      beganMs: performance.now(),
+      endedMs: null,
       fault: null,
     };
     this.requests.push(logged);
@@ -87,7 +107,7 @@ export class ApiServer {
     const act = () =>
       this.#dispatcher.dispatch({
         method,
-        path,
+        path: isForPeople ? `${path}: not below /api/v3` : path,
         query: url.searchParams,
         text,
         accept,
@@ -96,7 +116,11 @@ export class ApiServer {
     const outcome = await this.#strike(fault, act, response);
     if (outcome === null) return;
     logged.status = outcome.status;
-    send(response, { ...outcome, headers: { date: this.#now().toUTCString(), ...outcome.headers } });
+    logged.endedMs = performance.now();
+    send(response, this.#address.host, {
+      ...outcome,
+      headers: { date: this.#now().toUTCString(), ...outcome.headers },
+    });
   }
 
   /** Null when there is nothing to answer any more. */
@@ -125,6 +149,10 @@ export class ApiServer {
     }
   }
 }
+
+/** Pages are the server's own. */
+export const onHost = (host: string, text: string): string =>
+  text.replaceAll("https://github.com/", `https://${host}/`);
 
 /** Parsed if it can be, else as it came. */
 function bodyForLog(text: string): Json | undefined {
@@ -155,9 +183,9 @@ async function readText(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-function send(response: ServerResponse, { status, headers, body }: Outcome): void {
+function send(response: ServerResponse, host: string, { status, headers, body }: Outcome): void {
   const isRaw = typeof body === "string" && headers["content-type"] !== undefined;
-  const text = body === undefined ? "" : isRaw ? body : JSON.stringify(body);
+  const text = body === undefined ? "" : isRaw ? body : onHost(host, JSON.stringify(body));
   response.writeHead(status, {
     ...(body === undefined ? {} : { "content-type": "application/json; charset=utf-8" }),
     ...headers,

@@ -1,0 +1,82 @@
+/**
+ * Whether anything starves when nothing is ready (`verdictOf` in domain/ready-set.ts, which a property test holds this
+ * against): told without reading the items, from what is kept on their rows and from their open edges.
+ */
+
+import { sql } from "kysely";
+import { preparedRows } from "./call.ts";
+import type { Db } from "./database.ts";
+
+export interface Rest {
+  /** Of an item that nobody works on nothing but a person's hand moves. */
+  readonly isStuck: boolean;
+  /** Something moves by itself: it is in flight, or waits for people, checks, or another region. */
+  readonly hasMover: boolean;
+}
+
+const inFlight = (quarantineSeconds: number) => sql`exists (select 1 from claim c
+  where c.repository_id = i.repository_id and c.topic = 'backlog' and c.id = 'issue-' || i.number and c.live
+    and (c.lease_expires_at > db_now() or (i.active_at > c.lease_expires_at and db_now() <
+      least(i.active_at + make_interval(secs => ${quarantineSeconds}), c.lease_expires_at + interval '1 hour'))))`;
+
+/** What the live items' own rows say. */
+export async function restOf(
+  db: Db,
+  repositoryId: number,
+  settings: { readonly poisonThreshold: number; readonly quarantineSeconds: number },
+): Promise<Rest> {
+  const { poisonThreshold, quarantineSeconds } = settings;
+  const live = sql`i.repository_id = ${repositoryId} and i.enrolled and i.state is null`;
+  const resting = sql`not ${inFlight(quarantineSeconds)}`;
+  const [row] = await preparedRows(
+    db,
+    sql<Rest>`
+      -- Found before their attempts are counted: counted in a scan, it would be those of every item.
+      with tried as materialized (
+        select item_number(c.topic, c.id) as number from claim c
+        where c.repository_id = ${repositoryId} and c.topic = 'backlog' and c.grants > 1
+        union select item_number(c.topic, c.id) from claim c
+        where c.repository_id = ${repositoryId} and c.topic = 'backlog' and ${poisonThreshold <= 1}::boolean
+        union select t.number from item t where t.repository_id = ${repositoryId} and t.threshold = 1
+        union select d.number from defect d where d.repository_id = ${repositoryId} and d.code = 'marker_without_grant'),
+      suspected as materialized (
+        select i.repository_id, i.number, i.attempts_after, i.threshold from tried t join item i on i.repository_id = ${repositoryId} and i.number = t.number
+        where ${live} and i.review is distinct from 'in_review' and ${resting})
+      select exists (select 1 from item i where ${live} and (not i.issue_open or i.hold_at is not null or i.flawed)
+          and ${resting})
+        or exists (select 1 from item i where ${live} and i.open_blockers > 0 and ${resting}
+          and exists (select 1 from record_link l
+            where l.repository_id = i.repository_id and l.number = i.number and l.relation = 'blockedBy'
+              and not exists (select 1 from item b where b.repository_id = l.target_repository_id
+                and b.number = l.target_number and l.target_repository_id = i.repository_id and b.enrolled and b.state is null)
+              and not blocker_satisfied(l.target_repository_id, l.target)))
+        or exists (select 1 from suspected i
+          where attempts_of(i.repository_id, i.number, i.attempts_after) >= coalesce(i.threshold, ${poisonThreshold}::int))
+        as "isStuck",
+      exists (select 1 from item i where ${live} and ((i.open_blockers = 0 and i.hold_at is null and not i.grouping
+          and not (i.integrates is not null and fan_out_open(i.repository_id, i.integrates, i.number, db_now()))
+          and not exists (select 1 from item n where n.repository_id = i.repository_id and n.integrates = any (i.ancestors)
+            and n.number <> i.number and held(n.repository_id, n.number, db_now()) is not null))
+        or not ${resting})) as "hasMover"`.compile(db),
+  );
+  if (!row) throw new Error("PostgreSQL said nothing of the items at rest");
+  return row;
+}
+
+/** The open edges between live items, of those that nobody works on: each waits for the other. */
+export async function openEdges(
+  db: Db,
+  repositoryId: number,
+  { quarantineSeconds }: { readonly quarantineSeconds: number },
+): Promise<{ from: number; to: number }[]> {
+  return preparedRows(
+    db,
+    sql<{ from: number; to: number }>`
+      select i.number as from, b.number as to from item i
+      join record_link l on l.repository_id = i.repository_id and l.number = i.number and l.relation = 'blockedBy'
+        and l.target_repository_id = i.repository_id
+      join item b on b.repository_id = i.repository_id and b.number = l.target_number and b.enrolled and b.state is null
+      where i.repository_id = ${repositoryId} and i.enrolled and i.state is null and i.open_blockers > 0
+        and not ${inFlight(quarantineSeconds)}`.compile(db),
+  );
+}
