@@ -31,6 +31,8 @@ export function startLeasehold(databaseUrl: string, github: GitHubOfBench): Prom
       maxLeaseSeconds: 1800,
       sweepSeconds: NEVER_SECONDS,
       reconcileSeconds: NEVER_SECONDS,
+      requestsPerSecond: 0,
+      oidc: { issuer: "http://127.0.0.1:9", audience: "leasehold" },
       logLevel: "error",
       prettyLogs: false,
     },

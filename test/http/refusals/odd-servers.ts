@@ -22,7 +22,7 @@ async function serve(world: World, change: Partial<Deps>, close: () => Promise<v
   const deps = { ...world.app.deps, metrics: new Metrics(), ...change };
   const setup = new Setup({ github: deps.github, log: deps.log, envFile: join(tmpdir(), "no-such.env") });
   const app = await createServer(deps, {
-    adminToken: ADMIN_TOKEN, requestsPerSecond: 0,
+    adminToken: ADMIN_TOKEN,
     setup,
     setupSessions: new SetupSessions(),
     requestsPerSecond: 0,
