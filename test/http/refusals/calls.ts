@@ -68,7 +68,12 @@ const grouping = (over: object = {}) => {
 };
 
 export const CALLS: Readonly<Record<string, Call>> = {
-  getMetrics: {},
+  getMetrics: {
+    refusals: {
+      // It tells of the outage; only who calls cannot be known then.
+      unavailable: async (scene) => ({ server: "away", token: (await scene.token()).token }),
+    },
+  },
   health: { refusals: { unauthenticated: () => ({ token: "nobody's" }) } },
 
   recallRecord: {},
@@ -122,7 +127,9 @@ export const CALLS: Readonly<Record<string, Call>> = {
   validateEdges: {
     body: () => ({ edges: [{ from: 1, relation: "related", to: 2 }] }),
     refusals: {
-      insufficient_capability: async (scene) => ({ token: (await scene.token({ capabilities: ["advance"] })).token }),
+      insufficient_capability: async (scene) => ({
+        token: (await scene.token({ capabilities: ["advance"] })).token,
+      }),
     },
   },
   listRepositories: { refusals: { validation_failed: () => ({ query: "limit=0" }) } },
@@ -182,7 +189,7 @@ export const CALLS: Readonly<Record<string, Call>> = {
     body: () => ({}),
     refusals: {
       idempotency_mismatch: async (scene) => completedTwice(scene),
-      evidence_missing: () => ({}),
+      evidence_missing: (scene) => ({ on: { number: scene.item() } }),
       github_unavailable: () => ({ on: { ...BARE, number: 1 }, body: { pullRequest: 1 } }),
     },
   },
@@ -193,7 +200,7 @@ export const CALLS: Readonly<Record<string, Call>> = {
   advanceItem: {
     body: () => ({ trigger: "hold" }),
     refusals: {
-      evidence_missing: () => ({ body: { trigger: "complete" } }),
+      evidence_missing: (scene) => ({ on: { number: scene.item() }, body: { trigger: "complete" } }),
       github_unavailable: () => ({
         on: { ...BARE, number: 1 },
         body: { trigger: "complete", pullRequest: 1 },
