@@ -74,7 +74,12 @@ const grouping = (over: object = {}) => {
 };
 
 export const CALLS: Readonly<Record<string, Call>> = {
-  getMetrics: {},
+  getMetrics: {
+    refusals: {
+      // It tells of the outage; only who calls cannot be known then.
+      unavailable: async (scene) => ({ server: "away", token: (await scene.token()).token }),
+    },
+  },
   health: { refusals: { unauthenticated: () => ({ token: "nobody's" }) } },
 
   recallRecord: {},
@@ -206,7 +211,7 @@ export const CALLS: Readonly<Record<string, Call>> = {
     body: () => ({}),
     refusals: {
       idempotency_mismatch: async (scene) => completedTwice(scene),
-      evidence_missing: () => ({}),
+      evidence_missing: (scene) => ({ on: { number: scene.item() } }),
       github_unavailable: () => ({ on: { ...BARE, number: 1 }, body: { pullRequest: 1 } }),
     },
   },
@@ -217,7 +222,7 @@ export const CALLS: Readonly<Record<string, Call>> = {
   advanceItem: {
     body: () => ({ trigger: "hold" }),
     refusals: {
-      evidence_missing: () => ({ body: { trigger: "complete" } }),
+      evidence_missing: (scene) => ({ on: { number: scene.item() }, body: { trigger: "complete" } }),
       github_unavailable: () => ({
         on: { ...BARE, number: 1 },
         body: { trigger: "complete", pullRequest: 1 },
