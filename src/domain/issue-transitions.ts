@@ -97,7 +97,7 @@ export function readsNeeded(
   const edited = event.action === "edited" && event.bodyChanged && item.admitted;
   const parks = isLabelEvent(event, "labeled", stale);
   const withdraws = isLabelEvent(event, "labeled", gate) && item.admitted;
-  const reopens = event.action === "reopened" && isEnded(item);
+  const reopens = event.action === "reopened" && item.state !== "parked";
   return {
     sender: removal || closed || edited || parks || reopens,
     author: false,
@@ -250,7 +250,11 @@ function ending(item: KnownItem, { event, issue, actor, closedByWrongMerge }: Is
   const late = item.stateEventAt !== null && event.at < item.stateEventAt;
   if (event.action === "reopened" && issue.open && !late) {
     // An agent's reopening brings nothing back (protocol 8): it stays at its end, and the two stores' differing is a defect.
-    return isEnded(item) && actor.human ? [{ kind: "reopen", by: actor.login }] : [];
+    if (!actor.human) return [];
+    if (isEnded(item)) return [{ kind: "reopen", by: actor.login }];
+    // A merge before it, of which the news is late, must not end the item afterwards.
+    const isNews = item.stateEventAt === null || event.at > item.stateEventAt;
+    return item.state === null && isNews ? [{ kind: "still_open", at: event.at }] : [];
   }
   if (isGone(event)) {
     return isEnded(item) ? [] : [{ kind: "cancel", by: actor.login }];

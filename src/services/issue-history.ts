@@ -113,7 +113,7 @@ interface LastStateAct {
   readonly merge: ClosingMerge | null;
 }
 
-/** Null: it was neither closed nor reopened. Who closed it is asked only where it is closed. */
+/** Null: it was neither closed nor reopened. Who did it is asked only where it still holds. */
 async function lastStateAct(
   deps: Deps,
   client: Client,
@@ -126,7 +126,8 @@ async function lastStateAct(
   const act = conversion ?? last;
   if (!act) return null;
   const isClosed = act.event === "closed" && !issue.open;
-  const human = isClosed && (await askHuman(client, repository, act.sender, act.viaApp, repository.settings));
+  const counts = isClosed || (act.event === "reopened" && issue.open);
+  const human = counts && (await askHuman(client, repository, act.sender, act.viaApp, repository.settings));
   return {
     act: {
       action: act.event === "reopened" ? "reopened" : "closed",
@@ -135,6 +136,9 @@ async function lastStateAct(
       at: act.at,
       converted: conversion !== undefined,
     },
-    merge: human ? await closingMerge(deps, client, repository, { issue, commitId: act.commitId }) : null,
+    merge:
+      human && isClosed
+        ? await closingMerge(deps, client, repository, { issue, commitId: act.commitId })
+        : null,
   };
 }

@@ -444,7 +444,12 @@ describe("reopening and disappearing (sections 1 and 8)", () => {
       { event: REOPENED, item: item({ state: "cancelled" }), actor: AGENT },
       [],
     ],
-    ["a live item", { event: REOPENED }, []],
+    [
+      "row 33: a live item: what ended it before, and is heard of later, comes too late",
+      { event: REOPENED },
+      [{ kind: "still_open", at: REOPENED.at }],
+    ],
+    ["a live item, by an agent", { event: REOPENED, actor: AGENT }, []],
     [
       "it was closed again since",
       { event: REOPENED, item: item({ state: "complete" }), issue: closed("completed") },
@@ -526,6 +531,7 @@ function carriedOut<Facts extends IssueFacts & { item: KnownItem }>(
     }
     if (step.kind === "priorities") known = { ...known, priorities: step.values };
     if (step.kind === "add_label") seen = { ...seen, labels: [...seen.labels, step.label] };
+    if (step.kind === "still_open") known = { ...known, stateEventAt: step.at };
     if (step.kind === "ask_park") known = { ...known, parkAsked: step.by !== null };
     const state = {
       park: "parked",
