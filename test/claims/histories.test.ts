@@ -15,6 +15,7 @@ import type { Deps } from "../../src/services/deps.ts";
 import { forget } from "../../src/services/forget.ts";
 import { parkItem, unparkItem } from "../../src/services/item-changes.ts";
 import { KnownNames } from "../../src/services/known-names.ts";
+import { Metrics } from "../../src/services/metrics.ts";
 import { release } from "../../src/services/release.ts";
 import { remember, update } from "../../src/services/remember.ts";
 import { renew } from "../../src/services/renew.ts";
@@ -227,6 +228,9 @@ class History {
       replica: "r",
       wake,
       names,
+      // Hours pass, and no GitHub is there to be heard from; that rule has tests of its own.
+      mirrors: { refusal: async () => null },
+      metrics: new Metrics(),
       github: { app: null },
     };
     // Without waiting and without GitHub, nothing else is asked for.

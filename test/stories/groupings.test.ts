@@ -430,6 +430,8 @@ describe("defects come and go with the facts", () => {
     await world.settled();
     await api.repo("PATCH", `/items/${design}`, { body: { tags: { remove: ["phase:implementation"] } } });
     await api.repo("PATCH", `/items/${design}`, { body: { tags: { add: ["phase:research"] } } });
+    // The missing tag's defect goes when the item was looked at again.
+    await world.settled();
     const { fencingToken } = await granted(api, design, "w/design", { leaseSeconds: 600 });
     const refused = await create(pipes("emitted", { emittedBy: design }));
     expect([refused.status, refused.body.code]).toEqual([409, "claim_required"]);
