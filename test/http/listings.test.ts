@@ -86,7 +86,8 @@ describe("R/items", () => {
     ["role=terminal", ["complete", "cancelled"]],
     ["role=blocked", ["parked"]],
     ["tag=team:red", ["plain"]],
-    ["tag=priority:P0", ["urgent"]],
+    // What is part of an urgent epic and has no priority of its own is as urgent.
+    ["tag=priority:P0", ["plain", "urgent"]],
     ["tag=team:blue", []],
     ["q=pla", ["plain"]],
     ["q=PLAIN", ["plain"]],

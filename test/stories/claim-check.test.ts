@@ -120,7 +120,10 @@ describe("the claim check", () => {
   it("fails while the item is parked, and recovers when a human unparks it", async () => {
     const { number, pull, sha, fencingToken } = await workedItem();
     await record(number, fencingToken, sha);
-    repo.as("alice").label(number, STALE);
+    await api.repo("POST", `/items/${number}/park`, {
+      fence: fencingToken,
+      body: { reason: "two readings", rulingOwner: "alice", question: "Which of both?" },
+    });
     await world.settled();
     expectCheck(pull, "failure", /parked/);
     stories.later();
