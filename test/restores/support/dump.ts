@@ -42,12 +42,14 @@ export const takeDump = (url: string): Promise<Dump> =>
     return { tables, sequences };
   });
 
-/** Into a database that was migrated and has no rows. */
+/** Into a database that was migrated and has no rows of its own. */
 export const restoreDump = (url: string, { tables, sequences }: Dump): Promise<void> =>
   on(url, async (client) => {
     await client.query("begin");
     await client.query("set local session_replication_role = replica");
     for (const [name, { columns, rows }] of tables) {
+      // Migrations leave a row in some.
+      await client.query(`delete from "${name}"`);
       await client.query(
         `insert into "${name}" (${columns}) overriding system value
          select ${columns} from jsonb_populate_recordset(null::public."${name}", $1)`,
