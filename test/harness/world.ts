@@ -192,6 +192,11 @@ export class World {
     const { rows } = await this.app.deps.database.pool.query<{ what: string }>(`
       select 'inbox ' || event || ' ' || lane || ' ' || coalesce(error, '') as what from inbox
         where state = 'pending' and next_try_at <= db_now()
+          -- What follows in a lane whose first waits for a suspension to end waits with it.
+          and not exists (select 1 from inbox first join repository r on r.id = first.repository_id
+            join installation i on i.id = r.installation_id
+            where first.repository_id = inbox.repository_id and first.lane = inbox.lane and first.state = 'pending'
+              and first.seq < inbox.seq and first.next_try_at > db_now() and i.suspended_at is not null)
       union all
       select 'outbox ' || promise || ' ' || coalesce(o.error, '') from outbox o join repository r on r.id = o.repository_id
         join installation i on i.id = r.installation_id

@@ -95,23 +95,26 @@ describe("an audit", () => {
     expect(await age()).toBeGreaterThan(1500);
     const before = world.github.requests.length;
     await world.audit();
-    expect(world.github.requests.slice(before).map(({ path }) => path)).toEqual(["/app/hook/deliveries"]);
+    // GitHub's clock moved and this process's did not: a signature of before is refused once, and made anew by its time.
+    const heeded = world.github.requests.slice(before).filter(({ status }) => status !== 401);
+    expect(heeded.map(({ path, status }) => [path, status])).toEqual([["/app/hook/deliveries", 200]]);
     expect(await age()).toBeLessThan(120);
   });
 
   it("vouches for nothing while GitHub lists no delivery: then repositories are read, and that is enough", async () => {
     await item();
     await world.audit();
-    world.github.silently(() =>
-      repo.as("alice").openIssue({ title: "Meanwhile", labels: ["backlog", "P0"] }),
+    const number = world.github.silently(() =>
+      repo.as("alice").openIssue({ title: "Meanwhile", labels: ["backlog"] }),
     );
     await stories.pass(1000);
     await world.audit(900);
     expect(await age()).toBeGreaterThan(900);
+    await expectNotReady(api, number);
     await startDueReadings(world.app.deps, 900);
     await world.settled();
     expect(await age()).toBeLessThan(120);
-    expect((await api.ready("?limit=1")).ready).toMatchObject([{ title: "Meanwhile" }]);
+    await expectReady(api, number);
   });
 });
 

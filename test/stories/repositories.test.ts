@@ -253,7 +253,9 @@ describe("[36] a suspension of which no news came", () => {
       await stories.pass(600);
       await world.settled();
     }
-    expect(world.github.requests.slice(asked)).toEqual([]);
+    // The audit of deliveries asks in the App's own name, for all installations at once.
+    const audits = ({ path }: { path: string }) => path === "/app/hook/deliveries";
+    expect(world.github.requests.slice(asked).filter((request) => !audits(request))).toEqual([]);
 
     world.github.unsuspend("unheard");
     await world.settled();
