@@ -10,7 +10,10 @@ const repo = z
 export const DoctorQuery = z.strictObject({ repo });
 export const DoctorRequest = z.strictObject({ repo }).meta({ id: "DoctorRequest" });
 
-const side = z.json().meta({ description: "null: that side has nothing" });
+/** Not `z.json()`, which refers to itself: its `$ref` leads nowhere in the OpenAPI document. */
+const side = z
+  .union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.union([z.string(), z.number()]))])
+  .meta({ description: "null: that side has nothing. Of lists of names and numbers the order says nothing" });
 
 export const Drift = z
   .object({

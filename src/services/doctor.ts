@@ -207,5 +207,5 @@ class Visit {
   }
 }
 
-/** `fieldDrift` answers JSON already. */
+/** `fieldDrift` answers JSON already, and the fields that are compared here are plain values and lists of them. */
 const json = (value: FieldDrift["store"]): Drift["store"] => value as Drift["store"];

@@ -55,7 +55,9 @@ export class FragilePostgres {
 
 function launch(dataDir: string, durable: boolean, port?: number): Promise<EmbeddedPostgres> {
   // Commits still reach the operating system before they are answered: what a crash of PostgreSQL needs.
-  const settings = durable ? {} : { fsync: "off", full_page_writes: "off" };
+  const trust = durable ? {} : { fsync: "off", full_page_writes: "off" };
+  // For tests that hold a lock through the whole of an outage.
+  const settings = { ...trust, max_prepared_transactions: "2" };
   return startEmbeddedPostgres({
     dataDir,
     ...(port === undefined ? {} : { port }),

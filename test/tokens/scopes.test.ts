@@ -120,14 +120,21 @@ describe("a token", () => {
     const { api, actor } = await makeToken(scene.admin);
     const number = scene.spare();
     const { fencingToken } = await api.claim(number, "admin");
-    await api.repo("POST", `/items/${number}/advance`, { body: { trigger: "hold" }, fence: fencingToken });
-    const { transitions } = await api.repo("GET", `/items/${number}/transitions`);
-    expect(transitions.map((each: { actor: string }) => each.actor)).toEqual([actor, actor]);
     // Its fencing token is worth nothing in another's hands.
     const other = await makeToken(scene.admin);
     expectProblem(
       await other.api.tryRepo("POST", `/items/${number}/claim/renew`, { body: { fencingToken } }),
       { status: 409, code: "not_holder" },
+    );
+    await api.repo("POST", `/items/${number}/advance`, { body: { trigger: "hold" }, fence: fencingToken });
+    const { transitions } = await api.repo("GET", `/items/${number}/transitions`);
+    // A hold ends the claim, which is a transition of its own.
+    expect(transitions.map((each: { trigger: string; actor: string }) => [each.trigger, each.actor])).toEqual(
+      [
+        ["hold", actor],
+        ["release", actor],
+        ["start", actor],
+      ],
     );
   });
 });

@@ -36,6 +36,9 @@ export const SCOPE_CASES: Readonly<Record<string, ScopeCase>> = {
   "DELETE /api/v1/tokens/{id}": unscoped("DELETE", "/api/v1/tokens/00000000-0000-4000-8000-000000000001"),
 
   "GET /metrics": unscoped("GET", "/metrics"),
+  // Of one repository, and yet not for its own admins: the store is compared whole, whatever the token reaches.
+  "GET /api/v1/doctor": unscoped("GET", "/api/v1/doctor?repo=acme/widgets"),
+  "POST /api/v1/doctor": unscoped("POST", "/api/v1/doctor", { body: { repo: "acme/widgets" } }),
   "GET /api/v1/outbox": unscoped("GET", "/api/v1/outbox"),
   "POST /api/v1/outbox/{repositoryId}/{id}/retry": unscoped("POST", "/api/v1/outbox/1/1/retry"),
   "GET /api/v1/inbox": unscoped("GET", "/api/v1/inbox"),
