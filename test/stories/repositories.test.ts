@@ -258,7 +258,10 @@ describe("[36] a suspension of which no news came", () => {
     expect(world.github.requests.slice(asked).filter((request) => !audits(request))).toEqual([]);
 
     world.github.unsuspend("unheard");
-    await world.settled();
+    // Not `settled`: what was put off is due again in up to ten minutes, which pass below.
+    const suspended = () =>
+      world.db.selectFrom("installation").select("id").where("suspended_at", "is not", null).execute();
+    await expect.poll(suspended, { timeout: 10_000 }).toEqual([]);
     await stories.pass(600);
     await world.settled();
     expect(repo.issue(number).labels).toContain(GATE);
