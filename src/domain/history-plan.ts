@@ -13,6 +13,10 @@ import { hasLabel, prioritiesOfLabels } from "./tags.ts";
 /** The last time that the issue was closed or reopened. */
 export interface StateAct {
   readonly action: "closed" | "reopened";
+  /** Why it was closed. */
+  readonly reason: string | null;
+  /** An agent reopened the issue after it, which brings nothing back (protocol 8). */
+  readonly overruled: boolean;
   readonly login: string | null;
   readonly human: boolean;
   /** GitHub's time. */
@@ -164,8 +168,9 @@ function endingPlan(item: KnownItem, { issue, ended, pending }: HistoryPlanFacts
       ? [{ kind: "still_open", at: ended.at }]
       : [];
   }
-  if (issue.open || !ended.human || ended.byWrongMerge) return [];
-  const state = issue.stateReason === "completed" || issue.stateReason === null ? "complete" : "cancelled";
+  if ((issue.open && !ended.overruled) || !ended.human || ended.byWrongMerge) return [];
+  const reason = ended.overruled ? ended.reason : issue.stateReason;
+  const state = reason === "completed" || reason === null ? "complete" : "cancelled";
   if (item.state === state || (isOver && !isNews(ended, item.stateEventAt))) return [];
   return [{ kind: state === "complete" ? "complete" : "cancel", by, at: ended.at }];
 }

@@ -83,10 +83,11 @@ export function readsNeeded(
     const enrols = wantsItem(event, issue, settings);
     const shows = enrols && hasLabel(issue.labels, stale);
     const parks = shows && isLabelEvent(event, "labeled", stale);
+    const reopens = enrols && event.action === "reopened";
     return {
-      sender: parks,
+      sender: parks || reopens,
       author: enrols,
-      events: parks,
+      events: parks || reopens,
       pulls: false,
       stale: shows && !parks,
       gate: false,
@@ -179,6 +180,8 @@ function enrol({ event, issue, settings, author, actor, staleBy }: IssueFacts): 
   const admitted = author.human && !gated;
   const plan: Transition[] = [{ kind: "enrol", admitted, by: admitted ? author.login : null }];
   if (!admitted && !gated) plan.push({ kind: "add_label", label: settings.labels.gate });
+  // A merge before the reopening, of which the news is late, must not end what begins with it.
+  if (event.action === "reopened" && actor.human) plan.push({ kind: "still_open", at: event.at });
   const isParking = isLabelEvent(event, "labeled", settings.labels.stale) && actor.human;
   const parkedBy = isParking ? actor.login : staleBy;
   if (parkedBy !== null && hasLabel(issue.labels, settings.labels.stale))

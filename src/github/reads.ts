@@ -94,6 +94,7 @@ const IssueEvent = z.object({
     .nullish(),
   created_at: z.string(),
   commit_id: z.string().nullish(),
+  state_reason: z.string().nullish(),
   label: z.object({ name: z.string().nullish() }).nullish(),
   performed_via_github_app: z.object({ id: z.int().nullish() }).nullish(),
 });
@@ -111,6 +112,8 @@ export interface IssueEventRead {
   readonly viaApp: boolean;
   /** The commit that did it: GitHub closes issues that commits on the default branch name. */
   readonly commitId: string | null;
+  /** Why it was closed, where GitHub says so. */
+  readonly stateReason: string | null;
 }
 
 /** What happened to an issue, oldest first. */
@@ -139,6 +142,7 @@ export async function readIssueEvents(
         },
         viaApp: (event.performed_via_github_app ?? null) !== null,
         commitId: event.commit_id ?? null,
+        stateReason: event.state_reason ?? null,
       });
     }
   }

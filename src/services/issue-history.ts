@@ -113,7 +113,7 @@ interface LastStateAct {
   readonly merge: ClosingMerge | null;
 }
 
-/** Null: it was neither closed nor reopened. Who did it is asked only where it still holds. */
+/** What counts of the closes and reopenings; null: nothing does. Who did it is asked only where it still holds. */
 async function lastStateAct(
   deps: Deps,
   client: Client,
@@ -121,16 +121,26 @@ async function lastStateAct(
   issue: IssueSnapshot,
   events: readonly IssueEventRead[],
 ): Promise<LastStateAct | null> {
+  const isHuman = ({ sender, viaApp }: IssueEventRead): Promise<boolean> =>
+    askHuman(client, repository, sender, viaApp, repository.settings);
   const conversion = events.find(({ event }) => event === "converted_to_discussion");
-  const last = events.findLast(({ event }) => event === "closed" || event === "reopened");
-  const act = conversion ?? last;
+  const acts = events.filter(({ event }) => event === "closed" || event === "reopened");
+  let overruled = false;
+  while (!conversion && issue.open && acts.at(-1)?.event === "reopened" && acts.length > 1) {
+    if (await isHuman(acts.at(-1) as IssueEventRead)) break;
+    overruled = true;
+    acts.pop();
+  }
+  const act = conversion ?? acts.at(-1);
   if (!act) return null;
-  const isClosed = act.event === "closed" && !issue.open;
+  const isClosed = act.event === "closed" && (!issue.open || overruled);
   const counts = isClosed || (act.event === "reopened" && issue.open);
-  const human = counts && (await askHuman(client, repository, act.sender, act.viaApp, repository.settings));
+  const human = counts && (await isHuman(act));
   return {
     act: {
       action: act.event === "reopened" ? "reopened" : "closed",
+      reason: act.stateReason,
+      overruled,
       login: act.sender.login,
       human,
       at: act.at,

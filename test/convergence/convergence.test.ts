@@ -63,5 +63,5 @@ describe("after one reconcile the store equals GitHub", () => {
       }),
     );
     expect(failures.join("\n\n")).toBe("");
-  }, 600_000);
+  }, 1_800_000);
 });

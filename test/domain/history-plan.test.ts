@@ -26,6 +26,8 @@ const stateAct = (action: "closed" | "reopened", second: number, more: Partial<S
   at: at(second),
   byWrongMerge: false,
   converted: false,
+  reason: null,
+  overruled: false,
   ...more,
 });
 const closedAs = (stateReason: string | null) => ({
@@ -166,6 +168,16 @@ describe("planFromHistory", () => {
       ["still_open"],
     ],
     ["which is noted once", facts({ ended: stateAct("reopened", 20) }, { stateEventAt: at(20) }), []],
+    [
+      "a human's close counts though an agent reopened the issue since",
+      facts({ ended: stateAct("closed", 20, { overruled: true, reason: "completed" }) }),
+      ["complete"],
+    ],
+    [
+      "for the reason that it had then",
+      facts({ ended: stateAct("closed", 20, { overruled: true, reason: "not_planned" }) }),
+      ["cancel"],
+    ],
     ["an issue still open while its close is on its way does not", facts({}, { state: "complete" }), []],
     [
       "row 6: a human's close completes",
