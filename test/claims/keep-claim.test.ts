@@ -125,7 +125,7 @@ describe("SQL and the pure rules agree", () => {
         expect(after.view?.leaseExpiresAt).toEqual(new Date(row.leaseExpiresAt));
         expect(Math.abs(new Date(row.leaseExpiresAt).getTime() - now.getTime() - 77_000)).toBeLessThan(5_000);
       }),
-      { numRuns: 200 },
+      { numRuns: 500 },
     );
     expect([...seen.renew].sort()).toEqual(["missing", "not_holder", "renew", "superseded"]);
   }, 60_000);
@@ -157,7 +157,7 @@ describe("SQL and the pure rules agree", () => {
         };
         expect(await outcomes(ref)).toEqual(wanted === "release" && live ? [told] : []);
       }),
-      { numRuns: 300 },
+      { numRuns: 900 },
     );
     const all = ["missing", "not_holder", "poisoned", "release", "stale", "unclaimed"];
     expect([...seen.release].sort()).toEqual(all);
