@@ -113,7 +113,7 @@ it("all of a repository's are tried anew with one command; what waits is shown t
   expect(claimMarkers(repo, number)).toHaveLength(1);
 });
 
-it("a delivery that failed is listed and worked off anew", async () => {
+it("a delivery that failed is listed and worked off anew", { timeout: 90_000 }, async () => {
   const delivery = {
     event: "issues",
     guid: "malformed",
