@@ -15,7 +15,7 @@ import { Clock } from "./clock.ts";
 import { play, type Stage } from "./play.ts";
 
 const ONE = process.env.CONVERGENCE_SEED;
-const SEEDS = Number(process.env.CONVERGENCE_SEEDS ?? 150);
+const SEEDS = Number(process.env.CONVERGENCE_SEEDS ?? 45);
 /** So many play at once, each on a database and a GitHub of its own. */
 const STAGES = ONE === undefined ? 3 : 1;
 
