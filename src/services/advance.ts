@@ -7,7 +7,6 @@ import type {
   AdvanceResult,
 } from "../contract/finishing.ts";
 import { Problem } from "../contract/problem.ts";
-import type { Role } from "../domain/item-state.ts";
 import { OWNER_PATTERN } from "../domain/owner.ts";
 import { BACKLOG, itemId, itemRef } from "../domain/record-key.ts";
 import { inTransaction } from "../store/database.ts";
@@ -15,35 +14,75 @@ import type { Repository } from "../store/repositories.ts";
 import type { Caller } from "./caller.ts";
 import { currentRole } from "./changing-role.ts";
 import { claim } from "./claim.ts";
-import { completeByHolder } from "./complete-by-holder.ts";
+import { completeUnderFence } from "./complete-by-holder.ts";
 import type { Deps } from "./deps.ts";
+import { gatherEvidence } from "./gather-evidence.ts";
+import type { ItemAt } from "./item-changes.ts";
 import { cancel, hold, type Move, ResourceUnavailable, reopen, startBelow, unhold } from "./move-item.ts";
+import { type Once, Replayed, runOnce, type Superseded } from "./once.ts";
 import { noItem } from "./read-items.ts";
 import { assertRecordSeen } from "./sight.ts";
 
 type Transition = AdvanceRequest & { readonly fencingToken?: number | undefined };
 
-/** One transition. A refused claim is an answer; what the fence or the rules refuse is thrown. */
+/** One transition, under the caller's key once. A refused claim is an answer; what the fence or the rules refuse is thrown. */
 export async function advance(
   deps: Deps,
   caller: Caller,
-  at: { repository: Repository; number: number },
+  at: ItemAt,
   transition: Transition,
+  once: Once | null,
 ): Promise<AdvanceResult> {
-  const { number } = at;
-  const { trigger } = transition;
-  const token = transition.fencingToken ?? null;
-  const done = (role: Role, more: object = {}): AdvanceResult => ({
+  if (transition.trigger === "complete") return complete(deps, caller, at, transition, once);
+  if (once === null) return move(deps, caller, at, transition);
+  return once.run(async (inside) => {
+    const result = await move(inside, caller, at, transition);
+    const { fencingToken } = result;
+    const ref = itemRef(at.repository.id, at.number);
+    const grant = fencingToken === undefined ? null : { ref, fence: fencingToken };
+    return { result, kept: result.applied ? { status: 200, answer: result, grant } : null };
+  });
+}
+
+/** In place of the answer to a start that granted a claim which has ended since. */
+export const supersededStart: Superseded = (kept) => {
+  const { number, trigger } = JSON.parse(kept) as AdvanceResult;
+  return {
     number,
     trigger,
-    applied: true,
-    role,
-    ...more,
+    applied: false,
+    role: null,
+    error: "the claim that this key granted has ended; use a new key to begin anew",
+    errorKind: "permanent",
+    errorCode: "superseded",
+  };
+};
+
+/** GitHub is asked for evidence before the transaction begins. */
+async function complete(
+  deps: Deps,
+  caller: Caller,
+  at: ItemAt,
+  transition: Transition,
+  once: Once | null,
+): Promise<AdvanceResult> {
+  await once?.assertNew();
+  const evidence = await gatherEvidence(deps, at, transition);
+  return runOnce(once, deps, async (inside) => {
+    const token = transition.fencingToken ?? null;
+    const { role } = await completeUnderFence(inside, caller, at, token, evidence, undefined);
+    inside.wake.outbox();
+    return { number: at.number, trigger: transition.trigger, applied: true, role };
   });
-  const moved = async (move: Move): Promise<AdvanceResult> => {
-    const role = await move(deps, caller, at, token, transition.summary ?? null);
+}
+
+async function move(deps: Deps, caller: Caller, at: ItemAt, transition: Transition): Promise<AdvanceResult> {
+  const { number } = at;
+  const { trigger, summary = null } = transition;
+  const moved = async (by: Move): Promise<AdvanceResult> => {
+    const role = await by(deps, caller, at, transition.fencingToken ?? null, summary);
     deps.wake.outbox();
-    return done(role);
+    return { number, trigger, applied: true, role };
   };
   switch (trigger) {
     case "start":
@@ -51,7 +90,7 @@ export async function advance(
     case "resume":
       return resume(deps, caller, at, transition);
     case "complete":
-      return done((await completeByHolder(deps, caller, at, token, transition, null)).role);
+      throw new Error("what completes an item asks GitHub first");
     case "hold":
       return moved(hold);
     case "cancel":
@@ -61,22 +100,27 @@ export async function advance(
   }
 }
 
-/** Several, each by itself, in the order given. */
+/** Several, each by itself, in the order given; under the caller's key each of them once. */
 export async function advanceMany(
   deps: Deps,
   caller: Caller,
   repository: Repository,
   { transitions }: AdvanceManyRequest,
+  once: Once | null,
 ): Promise<AdvanceManyAnswer> {
   const results: AdvanceResult[] = [];
-  for (const transition of transitions) {
+  for (const [index, transition] of transitions.entries()) {
     const { number, trigger } = transition;
     try {
       await assertRecordSeen(deps.db, caller, itemRef(repository.id, number));
-      results.push(await advance(deps, caller, { repository, number }, transition));
+      results.push(
+        await advance(deps, caller, { repository, number }, transition, once?.part(index) ?? null),
+      );
     } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      results.push({ number, trigger, applied: false, role: null, ...failure(error) });
+      if (error instanceof Replayed) results.push(JSON.parse(error.body));
+      else if (error instanceof Problem && error.code !== "idempotency_mismatch")
+        results.push({ number, trigger, applied: false, role: null, ...failure(error) });
+      else throw error;
     }
   }
   const succeeded = results.filter(({ applied }) => applied).length;
@@ -91,12 +135,7 @@ const failure = (problem: Problem) => ({
 });
 
 /** Under the item's own token, or its epic's, work goes on; else the caller takes a claim. */
-async function start(
-  deps: Deps,
-  caller: Caller,
-  at: { repository: Repository; number: number },
-  transition: Transition,
-): Promise<AdvanceResult> {
+async function start(deps: Deps, caller: Caller, at: ItemAt, transition: Transition): Promise<AdvanceResult> {
   const { repository, number } = at;
   const { trigger, fencingToken } = transition;
   if (fencingToken !== undefined) return startUnder(deps, caller, at, transition, fencingToken);
@@ -121,7 +160,7 @@ async function start(
 async function startUnder(
   deps: Deps,
   caller: Caller,
-  at: { repository: Repository; number: number },
+  at: ItemAt,
   { trigger, summary }: Transition,
   token: number,
 ): Promise<AdvanceResult> {
@@ -142,7 +181,7 @@ async function startUnder(
 async function resume(
   deps: Deps,
   caller: Caller,
-  at: { repository: Repository; number: number },
+  at: ItemAt,
   transition: Transition,
 ): Promise<AdvanceResult> {
   const { summary = null, fencingToken } = transition;

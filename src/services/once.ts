@@ -1,5 +1,6 @@
 /** A write asked for twice under one idempotency key happens once (api.md, "Errors"). */
 
+import { createHash } from "node:crypto";
 import { Problem } from "../contract/problem.ts";
 import { inTransaction } from "../store/database.ts";
 import {
@@ -35,16 +36,39 @@ export interface Outcome<T> {
   } | null;
 }
 
+/** What is answered in place of a grant that is not the record's current one any more, from the answer that was kept. */
+export type Superseded = (kept: string) => unknown;
+
+const refusedClaim: Superseded = (kept) => {
+  const { key } = JSON.parse(kept) as { key: string };
+  return { granted: false, key, reason: "superseded", blockers: [] };
+};
+
 export class Once {
   readonly #deps: Deps;
   readonly #key: AnswerKey;
   readonly #print: (status: number, answer: unknown) => string;
+  readonly #superseded: Superseded;
 
   /** `print` turns an answer into the text that is sent. */
-  constructor(deps: Deps, key: AnswerKey, print: (status: number, answer: unknown) => string) {
+  constructor(
+    deps: Deps,
+    key: AnswerKey,
+    print: (status: number, answer: unknown) => string,
+    superseded: Superseded = refusedClaim,
+  ) {
     this.#deps = deps;
     this.#key = key;
     this.#print = print;
+    this.#superseded = superseded;
+  }
+
+  /** For the part in this place of a request whose parts are done each by itself: as if each had a key of its own. */
+  part(index: number): Once {
+    const digest = createHash("sha256").update(`${this.#key.key}/${index}`).digest("hex").slice(0, 32);
+    const key = digest.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+    const print = (_: number, answer: unknown): string => JSON.stringify(answer);
+    return new Once(this.#deps, { ...this.#key, key }, print, this.#superseded);
   }
 
   /**
@@ -97,8 +121,7 @@ export class Once {
       );
     }
     if (kept.current) return new Replayed(kept.status, kept.body);
-    const { key } = JSON.parse(kept.body) as { key: string };
-    return new Replayed(200, JSON.stringify({ granted: false, key, reason: "superseded", blockers: [] }));
+    return new Replayed(200, JSON.stringify(this.#superseded(kept.body)));
   }
 }
 

@@ -304,6 +304,62 @@ describe("advance", () => {
     expect((await api.release(number, body.fencingToken)).released).toBe(true);
   });
 
+  it("under an idempotency key start grants one claim, and answers it again until it has ended", async () => {
+    const number = await readyItem();
+    const headers = { "idempotency-key": randomUUID() };
+    const start = (body: object) =>
+      post(`/items/${number}/advance`, { trigger: "start", ...body }, undefined, headers);
+    const first = await start({ owner: "o" });
+    expect(first.body).toMatchObject({ applied: true });
+    expect((await start({ owner: "o" })).body).toEqual(first.body);
+    expect((await api.repo("GET", `/items/${number}/claims`)).claims).toHaveLength(1);
+    expectProblem(await start({ owner: "p" }), { status: 422, code: "idempotency_mismatch" });
+    await api.release(number, first.body.fencingToken);
+    expect((await start({ owner: "o" })).body).toMatchObject({ applied: false, errorCode: "superseded" });
+  });
+
+  it("under an idempotency key an item is completed and held once", async () => {
+    const number = await readyItem();
+    repo.as("alice").close(number, "completed");
+    await world.settled();
+    const headers = { "idempotency-key": randomUUID() };
+    const complete = () => post(`/items/${number}/advance`, { trigger: "complete" }, undefined, headers);
+    const first = await complete();
+    expect(first.body).toMatchObject({ applied: true, role: "terminal" });
+    repo.as("alice").reopen(number);
+    await world.settled();
+    const again = await complete();
+    expect(again.body).toEqual(first.body);
+    expect(again.headers.get("idempotency-replayed")).toBe("true");
+
+    const other = await readyItem();
+    const key = { "idempotency-key": randomUUID() };
+    const hold = () => post(`/items/${other}/advance`, { trigger: "hold" }, undefined, key);
+    const held = await hold();
+    await advance(other, "resume", { owner: "o" });
+    expect((await hold()).body).toEqual(held.body);
+    expect(await api.status(other)).toMatchObject({ isHeld: true });
+  });
+
+  it("several under an idempotency key: what was done is answered again, and only the rest is tried", async () => {
+    const [first, second] = [await readyItem(), await readyItem()];
+    const { fencingToken } = await granted(api, second, "w");
+    const headers = { "idempotency-key": randomUUID() };
+    const transitions = [
+      { number: first, trigger: "start", owner: "o" },
+      { number: second, trigger: "start", owner: "o" },
+    ];
+    const many = (asked = transitions) => post("/advance", { transitions: asked }, undefined, headers);
+    const before = (await many()).body;
+    expect(before.summary).toEqual({ total: 2, succeeded: 1, failed: 1 });
+    await api.release(second, fencingToken);
+    const after = (await many()).body;
+    expect(after.summary).toEqual({ total: 2, succeeded: 2, failed: 0 });
+    expect(after.results[0]).toEqual(before.results[0]);
+    expect((await api.repo("GET", `/items/${first}/claims`)).claims).toHaveLength(1);
+    expectProblem(await many(transitions.slice(0, 1)), { status: 422, code: "idempotency_mismatch" });
+  });
+
   it("start of what another holds is refused as transient, and does not tell who", async () => {
     const number = await readyItem();
     await granted(api, number, "the-holder");

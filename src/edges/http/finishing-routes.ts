@@ -12,7 +12,7 @@ import {
 } from "../../contract/finishing.ts";
 import { ItemBody } from "../../contract/items.ts";
 import { BACKLOG, itemId } from "../../domain/record-key.ts";
-import { advance, advanceMany } from "../../services/advance.ts";
+import { advance, advanceMany, supersededStart } from "../../services/advance.ts";
 import { completeByHolder } from "../../services/complete-by-holder.ts";
 import type { Deps } from "../../services/deps.ts";
 import { itemTransitions } from "../../services/item-transitions.ts";
@@ -21,7 +21,14 @@ import { parkByHolder } from "../../services/park-by-holder.ts";
 import { repositoryByName } from "../../services/repository-by-name.ts";
 import { keyed, onceOf } from "./once-of.ts";
 import { FENCE_CODES, KEYED_CODES, READ_CODES, refusing } from "./refusals.ts";
-import { FenceHeaders, ItemParams, RepoParams, type Routes, repositoryName } from "./route-schemas.ts";
+import {
+  FenceHeaders,
+  ItemParams,
+  KeyHeaders,
+  RepoParams,
+  type Routes,
+  repositoryName,
+} from "./route-schemas.ts";
 
 const ITEM = "/api/v1/repos/:owner/:repo/items/:number";
 const tags = ["Finishing"];
@@ -98,15 +105,16 @@ export function finishingRoutes(app: Routes, deps: Deps): void {
         body: AdvanceRequest,
         response: {
           200: AdvanceResult,
-          ...refusing(...READ_CODES, ...FENCE_CODES, "evidence_missing", "github_unavailable"),
+          ...refusing(...KEYED_CODES, ...FENCE_CODES, "evidence_missing", "github_unavailable"),
         },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { number } = request.params;
       const at = { repository: await repositoryByName(deps, repositoryName(request.params)), number };
       const fencingToken = request.headers["fencing-token"];
-      return advance(deps, request.caller, at, { ...request.body, fencingToken });
+      const once = onceOf(deps, request, reply, supersededStart);
+      return advance(deps, request.caller, at, { ...request.body, fencingToken }, once);
     },
   );
   app.post(
@@ -117,16 +125,18 @@ export function finishingRoutes(app: Routes, deps: Deps): void {
         operationId: "advanceItems",
         summary: "Move several items, each by itself",
         description:
-          "In the order given. One that is refused stops none of the others; its refusal stands in its result.",
+          "In the order given. One that is refused stops none of the others; its refusal stands in its result. Under an Idempotency-Key each is done once: sent again, what was done is answered again, and only the rest is tried.",
         tags,
         params: RepoParams,
+        headers: KeyHeaders,
         body: AdvanceManyRequest,
-        response: { 200: AdvanceManyAnswer, ...refusing(...READ_CODES) },
+        response: { 200: AdvanceManyAnswer, ...refusing(...KEYED_CODES) },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const repository = await repositoryByName(deps, repositoryName(request.params));
-      return advanceMany(deps, request.caller, repository, request.body);
+      const once = onceOf(deps, request, reply, supersededStart);
+      return advanceMany(deps, request.caller, repository, request.body, once);
     },
   );
   app.get(

@@ -3,14 +3,19 @@
 import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Deps } from "../../services/deps.ts";
-import { Once } from "../../services/once.ts";
+import { Once, type Superseded } from "../../services/once.ts";
 
 interface KeyedRequest extends Pick<FastifyRequest, "caller" | "method" | "url" | "body"> {
   readonly headers: { readonly "idempotency-key"?: string | undefined };
 }
 
-/** Null: the caller sent no key. */
-export function onceOf(deps: Deps, request: KeyedRequest, reply: FastifyReply): Once | null {
+/** Null: the caller sent no key. `superseded`: where the answer to a grant is not that of a claim. */
+export function onceOf(
+  deps: Deps,
+  request: KeyedRequest,
+  reply: FastifyReply,
+  superseded?: Superseded,
+): Once | null {
   const key = request.headers["idempotency-key"];
   if (key === undefined) return null;
   const fingerprint = createHash("sha256")
@@ -18,7 +23,12 @@ export function onceOf(deps: Deps, request: KeyedRequest, reply: FastifyReply): 
     .digest("base64url");
   const print = (status: number, answer: unknown): string =>
     reply.serializeInput(answer as Record<string, unknown>, String(status)) as string;
-  return new Once(deps, { actor: request.caller.actor, key: key.toLowerCase(), fingerprint }, print);
+  return new Once(
+    deps,
+    { actor: request.caller.actor, key: key.toLowerCase(), fingerprint },
+    print,
+    superseded,
+  );
 }
 
 /**
