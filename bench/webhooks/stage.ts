@@ -17,8 +17,8 @@ export async function fill(url: string, { repositories, issues }: Backlog): Prom
     url,
     `set session_replication_role = replica;
     insert into installation (id, account_login) values (1, 'acme');
-    insert into repository (id, installation_id, owner, name, installed, backfill_state, synced_at, synced_to, swept_at, heard_at)
-      select r, 1, 'acme', 'widgets-' || r, true, 'done', now(), now(), now(), now()
+    insert into repository (id, installation_id, owner, name, installed, backfill_state, synced_at, synced_to, swept_at)
+      select r, 1, 'acme', 'widgets-' || r, true, 'done', now(), now(), now()
       from generate_series(${FIRST_REPOSITORY}, ${last}) r;
     insert into issue (repository_id, number, id, title, state, labels, html_url, created_at, updated_at)
       select r, n, r * 100000 + n, 'Issue ' || n, 'open', '{backlog}',
