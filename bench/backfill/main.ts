@@ -13,12 +13,15 @@ import { startLeasehold } from "../webhooks/leasehold.ts";
 import type { Answer, Order } from "./github.ts";
 
 const SAMPLE_MS = 100;
+const PROGRESS_MS = 5_000;
 
 const { values: options } = parseArgs({
   options: {
     issues: { type: "string", default: "50000" },
     comments: { type: "string", default: "200000" },
     enrolled: { type: "string", default: "1000" },
+    // The bench ends then, however far it came, and says so.
+    within: { type: "string", default: "3600" },
     json: { type: "string" },
   },
 });
@@ -77,9 +80,19 @@ try {
   }, SAMPLE_MS);
   const began = performance.now();
   await ask({ kind: "install", webhooks: `${app.address}/api/github/webhooks` }, "installed");
-  for (;;) {
-    const { rows } = await query<{ state: string }>(url, "select backfill_state as state from repository");
-    if (rows[0]?.state === "done") break;
+  let [isDone, told] = [false, began];
+  const isOver = (): boolean => performance.now() - began > Number(options.within) * 1000;
+  while (!isDone && !isOver()) {
+    const { rows } = await query<{ state: string; said: string }>(
+      url,
+      `select backfill_state as state, coalesce(backfill_error, backfill_cursor::text, 'not begun') as said,
+         (select count(*) from issue) as issues, (select count(*) from issue_comment) as comments from repository`,
+    );
+    isDone = rows[0]?.state === "done";
+    if (performance.now() - told > PROGRESS_MS) {
+      told = performance.now();
+      process.stderr.write(`${JSON.stringify(rows[0] ?? "not heard of")}\n`);
+    }
     await new Promise((resolve) => setTimeout(resolve, 500));
   }
   const seconds = (performance.now() - began) / 1000;
@@ -94,6 +107,7 @@ try {
   const total = Object.values(requests).reduce((sum, count) => sum + count, 0);
   const found = {
     load: loadavg()[0],
+    isDone,
     seconds,
     total,
     requests,

@@ -11,7 +11,7 @@ import { IssuesPayload } from "../contract/github-payloads.ts";
 import { cleanJson } from "../domain/clean-text.ts";
 import type { IssueSnapshot } from "../domain/mirror-merge.ts";
 import { type PlainChange, plainChange } from "../domain/plain-issue-event.ts";
-import { BACKLOG, itemId, itemRef } from "../domain/record-key.ts";
+import { itemRef } from "../domain/record-key.ts";
 import { withTag } from "../domain/tags.ts";
 import { issueEvent, issueSnapshot } from "../github/snapshots.ts";
 import { lockConfigurations } from "../store/configuration.ts";
@@ -19,7 +19,7 @@ import type { Trx } from "../store/database.ts";
 import { type Delivery, finishDeliveries } from "../store/inbox.ts";
 import { lockDeliveries, returnDeliveries, takeDeliveries } from "../store/inbox-runs.ts";
 import { type IssueUpdate, lockFreeIssues, updateIssues } from "../store/mirror-many.ts";
-import { setTagsOfMany, tryLockRecords } from "../store/records.ts";
+import { setTagsOfItems, tryLockRecords } from "../store/records.ts";
 import { findRepositoriesById, type Repository } from "../store/repositories.ts";
 import { loginOf } from "./ask-actor.ts";
 import type { Deps } from "./deps.ts";
@@ -74,7 +74,7 @@ async function apply(trx: Trx, lanes: readonly (readonly Read[])[]): Promise<voi
   let open = known;
   for (let round = 0; open.length > 0; round += 1) {
     const updates: IssueUpdate[] = [];
-    const tagged: { repositoryId: number; id: string; tags: readonly string[] }[] = [];
+    const tagged: { repositoryId: number; number: number; tags: readonly string[] }[] = [];
     const goOn: Lane[] = [];
     for (const lane of open) {
       const next = lane.deliveries[round];
@@ -90,11 +90,11 @@ async function apply(trx: Trx, lanes: readonly (readonly Read[])[]): Promise<voi
       if (change.priorities !== null && lane.item !== null) {
         const tags = withTag(lane.item.tags, "priority:", change.priorities);
         lane.item = { ...lane.item, tags, priorities: change.priorities };
-        tagged.push({ repositoryId, id: itemId(lane.number), tags });
+        tagged.push({ repositoryId, number: lane.number, tags });
       }
     }
     await updateIssues(trx, updates);
-    await setTagsOfMany(trx, BACKLOG, tagged);
+    await setTagsOfItems(trx, tagged);
     open = goOn;
   }
   await finishDeliveries(trx, done);
@@ -105,7 +105,8 @@ async function apply(trx: Trx, lanes: readonly (readonly Read[])[]): Promise<voi
   const isHead = new Set(heads);
   await returnDeliveries(trx, heads, { alone: true });
   // What follows one that is applied alone may be plain again.
-  const rest = lanes.flat().flatMap(({ delivery }) => (isHead.has(delivery) ? [] : [delivery]));
+  const isLeft = ({ delivery }: Read): boolean => !isDone.has(delivery.seq) && !isHead.has(delivery);
+  const rest = lanes.flat().flatMap((one) => (isLeft(one) ? [one.delivery] : []));
   await returnDeliveries(trx, rest, { alone: false });
 }
 

@@ -173,6 +173,14 @@ export async function postponeDelivery(db: Db, seq: number, attempt: number, err
     .execute();
 }
 
+/** What waits for its next try, of repositories that an installation reaches, is due now: what it waited for is over. */
+export async function hastenDeliveries(trx: Trx, installationId: number): Promise<void> {
+  await sql`
+    update inbox i set next_try_at = db_now() from repository r
+    where r.installation_id = ${installationId} and i.repository_id = r.id and i.state = 'pending'
+      and i.next_try_at > db_now()`.execute(trx);
+}
+
 /** Gives a lease back: the try did not come to its end through no fault of the delivery. */
 export async function returnDelivery(db: Db, seq: number, attempt: number): Promise<void> {
   await db

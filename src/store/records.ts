@@ -122,18 +122,26 @@ export async function setRecordTags(trx: Trx, ref: RecordRef, tags: readonly str
     .execute();
 }
 
-/** As `setRecordTags`, of many records of one topic. */
-export async function setTagsOfMany(
+/**
+ * As `setRecordTags`, of many items' records. Their items are written along, as a trigger would one by one: to open the
+ * table and its indexes for each costs more than to write the row.
+ */
+export async function setTagsOfItems(
   trx: Trx,
-  topic: string,
-  records: readonly { repositoryId: number; id: string; tags: readonly string[] }[],
+  items: readonly { repositoryId: number; number: number; tags: readonly string[] }[],
 ): Promise<void> {
-  if (records.length === 0) return;
-  const rows = records.map(({ repositoryId, id, tags }) => ({ repository_id: repositoryId, id, tags }));
+  if (items.length === 0) return;
+  const rows = items.map(({ repositoryId, number, tags }) => ({ repository_id: repositoryId, number, tags }));
   await sql`
+    with t as materialized (
+      select * from json_to_recordset(${JSON.stringify(rows)}::json) as t (repository_id bigint, number int, tags text[])),
+    changed as (
+      update item i set tags = t.tags, priority = priority_of(t.tags)
+      from t where i.repository_id = t.repository_id and i.number = t.number)
     update record r set tags = t.tags, updated_at = db_now()
-    from json_to_recordset(${JSON.stringify(rows)}::json) as t (repository_id bigint, id text, tags text[])
-    where r.repository_id = t.repository_id and r.topic = ${topic} and r.id = t.id`.execute(trx);
+    from t where r.repository_id = t.repository_id and r.topic = 'backlog' and r.id = 'issue-' || t.number`.execute(
+    trx,
+  );
 }
 
 /** Forgets the record and its links. The claim's mark stays. False: there was none. */

@@ -23,6 +23,7 @@ import { pruneEvents } from "../../store/event-log.ts";
 import { isConnectionLost } from "../../store/failure.ts";
 import { pruneDeliveries, secondsUntilDelivery } from "../../store/inbox.ts";
 import { askForJob } from "../../store/jobs.ts";
+import { prunePromises } from "../../store/outbox.ts";
 import { secondsUntilPromise } from "../../store/outbox-queue.ts";
 import { secondsUntilReading } from "../../store/pull-readings.ts";
 import { Drain } from "./drain.ts";
@@ -190,6 +191,7 @@ function taskList(deps: Deps, options: JobsOptions, drains: Drains, stopping: Ab
       await askForJob(deps.db, "sweep", { key: "sweep", inSeconds: options.sweepSeconds, keep: true });
       await deps.metrics.sweeping(() => sweep(deps));
       await pruneDeliveries(deps.db);
+      await prunePromises(deps.db);
       await pruneEvents(deps.db);
     },
     audit: async () => {
