@@ -227,8 +227,10 @@ describe("[36] suspending the installation", () => {
 
   it("puts off what cannot be asked meanwhile, which is tried again at once when it ends", async () => {
     const repo = await world.repository("put-off/widgets");
-    world.github.silently(() => world.github.suspend("put-off"));
+    world.github.hold();
     const number = repo.as("alice").openIssue({ title: "Came too late", labels: ["backlog"] });
+    world.github.silently(() => world.github.suspend("put-off"));
+    world.github.release();
     await world.github.delivered();
     const left = async (): Promise<number> => {
       const { rows } = await world.app.deps.database.pool.query<{ left: number }>(
@@ -237,6 +239,7 @@ describe("[36] suspending the installation", () => {
       );
       return rows[0]?.left ?? 0;
     };
+    await expect.poll(left).toBeGreaterThan(0);
     // Each try puts it off for longer.
     await expect
       .poll(
