@@ -2,12 +2,14 @@
 
 import pg from "pg";
 
+const PROGRESS_MS = 5_000;
+
 export interface Done {
   /** Nothing is taken from the inbox. */
   holdWork(): Promise<void>;
   letWork(): Promise<void>;
-  /** Resolves when so many are done. */
-  reached(count: number): Promise<void>;
+  /** Resolves when so many are done, or when the time is over; tells `progress` now and then how many are. Answers how many. */
+  reached(count: number, withinSeconds: number, progress: (done: number) => void): Promise<number>;
   /** When the deliveries with that prefix were done: milliseconds since the epoch, by their number. */
   timesOf(prefix: string): { n: number; at: number }[];
   forget(): void;
@@ -35,11 +37,19 @@ export async function watchDone(url: string): Promise<Done> {
   return {
     holdWork: () => hold(client, true),
     letWork: () => hold(client, false),
-    reached: (count) =>
-      new Promise((resolve) => {
+    reached: async (count, withinSeconds, progress) => {
+      const ticker = setInterval(() => progress(times.size), PROGRESS_MS);
+      let timer: NodeJS.Timeout | undefined;
+      await new Promise<void>((resolve) => {
         waiting = { count, resolve };
+        timer = setTimeout(resolve, withinSeconds * 1000);
         look();
-      }),
+      });
+      clearInterval(ticker);
+      clearTimeout(timer);
+      waiting = null;
+      return times.size;
+    },
     timesOf: (prefix) =>
       [...times].flatMap(([id, at]) =>
         id.startsWith(`${prefix}-`) ? [{ n: Number(id.slice(prefix.length + 1)), at }] : [],

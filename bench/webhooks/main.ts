@@ -27,6 +27,8 @@ const { values: options } = parseArgs({
     seconds: { type: "string", default: "3" },
     burst: { type: "string", default: "20000" },
     paced: { type: "string", default: "10" },
+    // How long to wait for what was sent: the bench ends, whatever becomes of it.
+    within: { type: "string", default: "120" },
     repositories: { type: "string", multiple: true, default: ["1", "100", "10000"] },
     json: { type: "string" },
   },
@@ -81,6 +83,10 @@ async function measure(repositories: number, privateKey: string): Promise<Figure
         if (sent.refused > 0) throw new Error(`${sent.refused} deliveries were refused`);
         return sent.acknowledged / sent.seconds;
       };
+      const reached = (count: number): Promise<number> =>
+        done.reached(count, Number(options.within), (finished) =>
+          say(`${repositories} repositories: ${finished} of ${count} applied`),
+        );
       // The work that follows is another figure: here the inbox only fills.
       await done.holdWork();
       const rounds: { bare: number; ours: number }[] = [];
@@ -103,7 +109,7 @@ async function measure(repositories: number, privateKey: string): Promise<Figure
         perSecond: PACE_PER_SECOND,
         isNews: true,
       });
-      await done.reached(paced.acknowledged);
+      await reached(paced.acknowledged);
       const toItem = done.timesOf("paced").map(({ n, at }) => at - (paced.sentAt[n] ?? Number.NaN));
       await emptyInbox(url);
       done.forget();
@@ -119,7 +125,7 @@ async function measure(repositories: number, privateKey: string): Promise<Figure
         isNews: true,
       });
       say(`${repositories} repositories: ${count} acknowledged in ${burst.seconds.toFixed(1)} s`);
-      await done.reached(burst.acknowledged);
+      const finished = await reached(burst.acknowledged);
       const seconds = (performance.now() - began) / 1000;
       return {
         repositories,
@@ -131,7 +137,7 @@ async function measure(repositories: number, privateKey: string): Promise<Figure
           sent: count,
           refused: burst.refused,
           acknowledgedSeconds: burst.seconds,
-          appliedPerSecond: burst.acknowledged / seconds,
+          appliedPerSecond: finished / seconds,
           ...(await applied(url, count, backlog)),
         },
       };

@@ -14,9 +14,8 @@ export interface Backlog {
 export const nameOf = (repositoryId: number): string => `widgets-${repositoryId}`;
 
 /** What every payload carries along and nobody reads: users, links, texts. */
-const FILLING = "All that people write, and the addresses of everything that GitHub knows about it. ".repeat(
-  120,
-);
+export const FILLING =
+  "All that people write, and the addresses of everything that GitHub knows about it. ".repeat(120);
 
 /** The delivery number `turn` about one issue: its priority becomes P0, P1, P2 or P3, one after the other. */
 export function labeled(repositoryId: number, issue: number, turn: number): Buffer {

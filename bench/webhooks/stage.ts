@@ -3,7 +3,7 @@
 import { openDatabase } from "../../src/store/database.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { query } from "../claims/stage.ts";
-import { type Backlog, FIRST_REPOSITORY } from "./payload.ts";
+import { type Backlog, FILLING, FIRST_REPOSITORY } from "./payload.ts";
 
 const TAGS = "{backlog,priority:P2,phase:implementation,homeRegion:local,baseBranch:main}";
 
@@ -17,11 +17,11 @@ export async function fill(url: string, { repositories, issues }: Backlog): Prom
     url,
     `set session_replication_role = replica;
     insert into installation (id, account_login) values (1, 'acme');
-    insert into repository (id, installation_id, owner, name, installed, backfill_state, synced_at, synced_to, swept_at, heard_at)
-      select r, 1, 'acme', 'widgets-' || r, true, 'done', now(), now(), now(), now()
+    insert into repository (id, installation_id, owner, name, installed, backfill_state, synced_at, synced_to, swept_at)
+      select r, 1, 'acme', 'widgets-' || r, true, 'done', now(), now(), now()
       from generate_series(${FIRST_REPOSITORY}, ${last}) r;
-    insert into issue (repository_id, number, id, title, state, labels, html_url, created_at, updated_at)
-      select r, n, r * 100000 + n, 'Issue ' || n, 'open', '{backlog}',
+    insert into issue (repository_id, number, id, title, body, state, labels, html_url, created_at, updated_at)
+      select r, n, r * 100000 + n, 'Issue ' || n, '${FILLING}', 'open', '{backlog}',
         'https://github.com/acme/widgets-' || r || '/issues/' || n, '2026-01-01Z', '2026-01-01Z'
       from generate_series(${FIRST_REPOSITORY}, ${last}) r, generate_series(1, ${issues}) n;
     insert into record (repository_id, topic, id, kind, tags)

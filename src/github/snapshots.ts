@@ -1,14 +1,25 @@
 /** GitHub's JSON, once parsed, as the rest of the program sees it. */
 
+import type { z } from "zod";
 import type {
   GitHubCheckSuite,
   GitHubComment,
   GitHubIssue,
   GitHubPull,
   GitHubReview,
+  IssuesPayload,
 } from "../contract/github-payloads.ts";
 import { closingReferences } from "../domain/closing-keywords.ts";
+import type { IssueEvent } from "../domain/issue-transitions.ts";
 import type { IssueSnapshot } from "../domain/mirror-merge.ts";
+
+/** What an `issues` delivery tells of, beside the issue's snapshot. */
+export const issueEvent = (payload: z.infer<typeof IssuesPayload>): IssueEvent => ({
+  action: payload.action,
+  label: payload.label?.name ?? null,
+  bodyChanged: Boolean(payload.changes?.body),
+  at: payload.issue.updated_at,
+});
 
 export function issueSnapshot(issue: GitHubIssue): IssueSnapshot {
   return {

@@ -13,12 +13,13 @@ import {
   transitionsOf,
 } from "../domain/issue-transitions.ts";
 import { type IssueDelta, type IssueSnapshot, mergeIssue } from "../domain/mirror-merge.ts";
+import { knownIssue } from "../domain/plain-issue-event.ts";
 import { type RepositorySettings, showsFormerGate } from "../domain/settings.ts";
 import { hasLabel, sameLabel } from "../domain/tags.ts";
 import type { Client } from "../github/connection.ts";
 import { isDeleted } from "../github/failure.ts";
 import { type IssueEventRead, readIssueEvents } from "../github/reads.ts";
-import { issueSnapshot } from "../github/snapshots.ts";
+import { issueEvent, issueSnapshot } from "../github/snapshots.ts";
 import { lockItem } from "../store/item-lock.ts";
 import { findIssue, lockIssue, markGone, saveIssue } from "../store/mirror.ts";
 import type { Repository } from "../store/repositories.ts";
@@ -29,7 +30,7 @@ import { entomb } from "./entomb.ts";
 import { followTransfer } from "./follow-transfer.ts";
 import { holdSettings } from "./hold-settings.ts";
 import { inheritMemory } from "./inherit-memory.ts";
-import { carryOut, knownIssue, knownItem } from "./issue-transitions.ts";
+import { carryOut, knownItem } from "./issue-transitions.ts";
 import { knownRepository } from "./known-repository.ts";
 import { type ListedAct, listedAct } from "./listed-act.ts";
 import { ChangedMeanwhile, settleDelivery } from "./settle-delivery.ts";
@@ -44,12 +45,7 @@ export async function applyIssueEvent(deps: Deps, seq: number, payload: Payload)
   if (!repository || payload.issue.pull_request) return settleDelivery(deps, seq, async () => {});
   const { number } = payload.issue;
   const incoming = issueSnapshot(payload.issue);
-  const event: IssueEvent = {
-    action: payload.action,
-    label: payload.label?.name ?? null,
-    bodyChanged: Boolean(payload.changes?.body),
-    at: incoming.updatedAt,
-  };
+  const event = issueEvent(payload);
 
   const before = await findIssue(deps.db, repository.id, number);
   const after = mirrored(before?.issue ?? null, incoming, event);

@@ -10,6 +10,7 @@ import type {
 import { sameLabel } from "../domain/tags.ts";
 import { askForReading } from "../store/backfill.ts";
 import type { Trx } from "../store/database.ts";
+import { hastenDeliveries } from "../store/inbox.ts";
 import {
   markRemoved,
   markSuspended,
@@ -47,6 +48,7 @@ export async function applyInstallation(
         return markSuspended(trx, id, true);
       case "unsuspend":
         await markSuspended(trx, id, false);
+        await hastenDeliveries(trx, id);
         for (const repository of await repositoriesOfInstallation(trx, id)) {
           await markInstalled(trx, repository, id);
           toBackfill.push(repository);
@@ -57,6 +59,7 @@ export async function applyInstallation(
     }
   });
   for (const repository of toBackfill) deps.wake.backfill(repository);
+  if (payload.action === "unsuspend") deps.wake.inbox();
 }
 
 /** `installation_repositories`: the App may reach other repositories of an account than before. */

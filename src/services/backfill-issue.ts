@@ -8,6 +8,7 @@ import type { GitHubIssue } from "../contract/github-payloads.ts";
 import { isSameIssue } from "../domain/drift.ts";
 import { leavesQuestion } from "../domain/history-plan.ts";
 import { type IssueSnapshot, mergeIssue } from "../domain/mirror-merge.ts";
+import { knownIssue } from "../domain/plain-issue-event.ts";
 import { itemRef } from "../domain/record-key.ts";
 import type { Client } from "../github/connection.ts";
 import { isDeleted } from "../github/failure.ts";
@@ -21,7 +22,7 @@ import type { Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 import { holdSettings } from "./hold-settings.ts";
 import { askHistory } from "./issue-history.ts";
-import { knownIssue, knownItem } from "./issue-transitions.ts";
+import { knownItem } from "./issue-transitions.ts";
 import { ChangedMeanwhile } from "./settle-delivery.ts";
 import { syncIssueLinks } from "./sync-issue-links.ts";
 

@@ -17,7 +17,7 @@ import {
   takeBackfill,
 } from "../store/backfill.ts";
 import { databaseNow } from "../store/clock.ts";
-import { findRepositoryById, markHeard, markUninstalled, type Repository } from "../store/repositories.ts";
+import { findRepositoryById, markUninstalled, type Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 import { START, step } from "./reading-steps.ts";
 import { ChangedMeanwhile } from "./settle-delivery.ts";
@@ -105,7 +105,6 @@ async function finish(
   if (mode === "all") await forgetSeen(deps.db, repository.id);
   // What was anchored while GitHub could not be asked.
   deps.wake.anchors();
-  await markHeard(deps.db, repository.id);
   const about = { repository: `${repository.owner}/${repository.name}`, mode };
   deps.log[mode === "since" ? "debug" : "info"](about, "the backfill is complete");
 }

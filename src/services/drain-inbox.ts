@@ -1,4 +1,4 @@
-/** Works off the inbox: lanes in parallel, each in order; failures are kept, retried with backoff, and told. */
+/** Works off the inbox: lanes in parallel, each in order; failures are kept, retried alone with backoff, and told. */
 
 import { ZodError } from "zod";
 import { failureOf, isGitHubFailure } from "../github/failure.ts";
@@ -11,8 +11,8 @@ import {
   returnDelivery,
   takeDelivery,
 } from "../store/inbox.ts";
+import { applyTogether } from "./apply-together.ts";
 import type { Deps } from "./deps.ts";
-import { settleDelivery } from "./settle-delivery.ts";
 
 /** Runs a delivery through the webhook handlers. */
 export type Receive = (delivery: Delivery) => Promise<void>;
@@ -26,8 +26,39 @@ const MAX_BACKOFF_SECONDS = 600;
 export const backoffSeconds = (attempts: number): number =>
   Math.min(2 ** (attempts - 1), MAX_BACKOFF_SECONDS);
 
+/** As many transactions of many deliveries are under way: while one waits for the disk, the next is worked on. */
+const TOGETHER_AT_ONCE = 2;
+
+/**
+ * The work of one loop over the inbox: many deliveries in one transaction, or one lane whose head has to be applied alone.
+ * False: nothing is due that is not being worked on. However many there are of the former, most loops are left for the
+ * latter, which may wait for GitHub.
+ */
+export function inboxWork(deps: Deps, receive: Receive, stopping: AbortSignal): () => Promise<boolean> {
+  let underWay = 0;
+  let again = false;
+  const together = async (): Promise<boolean> => {
+    if (underWay === TOGETHER_AT_ONCE) {
+      // What this loop was woken for may have come after they looked.
+      again = true;
+      return false;
+    }
+    underWay += 1;
+    try {
+      do {
+        again = false;
+        if (await applyTogether(deps)) return true;
+      } while (again && !stopping.aborted);
+      return false;
+    } finally {
+      underWay -= 1;
+    }
+  };
+  return async () => (await together()) || (await drainLane(deps, receive, stopping));
+}
+
 /** Works off one lane: its head, if it is due, and what follows. False: no delivery is due. */
-export async function drainLane(deps: Deps, receive: Receive, stopping: AbortSignal): Promise<boolean> {
+async function drainLane(deps: Deps, receive: Receive, stopping: AbortSignal): Promise<boolean> {
   const head = await takeDelivery(deps.db, null);
   let next = head;
   while (next) {
@@ -47,7 +78,7 @@ async function handle(
   try {
     await receive(delivery);
     // Events that no handler knows are done by having been received.
-    await settleDelivery(deps, seq, (trx) => finishDelivery(trx, seq));
+    await finishDelivery(deps.db, seq);
   } catch (thrown) {
     const error = thrown instanceof AggregateError && thrown.errors.length > 0 ? thrown.errors[0] : thrown;
     // Octokit hangs the whole event on what a handler throws; what people wrote is not for the log.

@@ -4,6 +4,7 @@ import { admissionByHistory } from "../domain/admission-history.ts";
 import { planFromHistory, type StateAct } from "../domain/history-plan.ts";
 import { isWanted, type Transition } from "../domain/issue-transitions.ts";
 import type { IssueSnapshot } from "../domain/mirror-merge.ts";
+import { knownIssue } from "../domain/plain-issue-event.ts";
 import { showsFormerGate } from "../domain/settings.ts";
 import { hasLabel } from "../domain/tags.ts";
 import type { Client } from "../github/connection.ts";
@@ -15,7 +16,7 @@ import { askHuman, labelActs } from "./ask-actor.ts";
 import { type ClosingMerge, closingMerge, type MergeMeaning, meaningOfMerge } from "./closing-merge.ts";
 import type { Deps } from "./deps.ts";
 import { inheritMemory } from "./inherit-memory.ts";
-import { carryOut, knownIssue, knownItem } from "./issue-transitions.ts";
+import { carryOut, knownItem } from "./issue-transitions.ts";
 
 export interface HistoryQuestion {
   readonly issue: IssueSnapshot;

@@ -1,7 +1,7 @@
 /** Carries out what an event on an issue means for its item (`domain/issue-transitions.ts` decides). */
 
 import type { Completion } from "../domain/comments.ts";
-import type { KnownIssue, KnownItem, Transition } from "../domain/issue-transitions.ts";
+import type { KnownItem, Transition } from "../domain/issue-transitions.ts";
 import type { IssueSnapshot } from "../domain/mirror-merge.ts";
 import { itemRef } from "../domain/record-key.ts";
 import { ITEM_TAG, type Priority, prioritiesOfLabels, tagValues, withTag } from "../domain/tags.ts";
@@ -9,15 +9,15 @@ import type { Db, Trx } from "../store/database.ts";
 import { priorityOfEpic } from "../store/groupings.ts";
 import {
   closeIncidents,
-  findItem,
   insertItem,
   noteStillOpen,
   openIncident,
   setAdmission,
   setEnrolled,
 } from "../store/items.ts";
+import { findItemFacts } from "../store/known-items.ts";
 import { labelPromise, settlePromise } from "../store/outbox.ts";
-import { askPark, isLeftAlone } from "../store/parking.ts";
+import { askPark } from "../store/parking.ts";
 import { findRecord, saveRecord, setRecordTags } from "../store/records.ts";
 import type { Repository } from "../store/repositories.ts";
 import {
@@ -32,34 +32,39 @@ import {
 } from "./item-changes.ts";
 import { reviewItems } from "./item-review.ts";
 
-/** The item as the decision sees it, or null. */
-export async function knownItem(
-  db: Db,
-  repository: Repository,
-  number: number,
-): Promise<(KnownItem & { readonly tags: readonly string[] }) | null> {
-  const item = await findItem(db, repository.id, number);
-  if (!item) return null;
-  const record = await findRecord(db, itemRef(repository.id, number));
-  const tags = record?.tags ?? [];
-  return {
-    ...item,
-    tags,
-    priorities: tagValues(tags, "priority:"),
-    fallbackPriority: await fallbackPriority(db, repository, number),
-    isLeftAlone: await isLeftAlone(db, repository.id, number, repository.settings.quarantineSeconds),
-  };
+export type TaggedItem = KnownItem & { readonly tags: readonly string[] };
+
+/** The items as the decisions see them, each in its place; null: the issue is no item. */
+export async function knownItems(db: Db, items: readonly ItemAt[]): Promise<(TaggedItem | null)[]> {
+  const asked = items.map(({ repository: { id, settings }, number }) => ({
+    repositoryId: id,
+    number,
+    quarantineSeconds: settings.quarantineSeconds,
+  }));
+  const found = await findItemFacts(db, asked);
+  return items.map(({ repository }, place) => {
+    const facts = found[place] ?? null;
+    if (facts === null) return null;
+    const { item, tags, epicPriority, isLeftAlone } = facts;
+    return {
+      ...item,
+      tags,
+      priorities: tagValues(tags, "priority:"),
+      fallbackPriority: epicPriority ?? repository.settings.defaults.priority,
+      isLeftAlone,
+    };
+  });
+}
+
+/** As `knownItems`, of one. */
+export async function knownItem(db: Db, repository: Repository, number: number): Promise<TaggedItem | null> {
+  const [item] = await knownItems(db, [{ repository, number }]);
+  return item ?? null;
 }
 
 /** What an item has without a priority label: its epic's, else the default (protocol 2). */
 const fallbackPriority = async (db: Db, { id, settings }: Repository, number: number): Promise<Priority> =>
   (await priorityOfEpic(db, id, number)) ?? settings.defaults.priority;
-
-export const knownIssue = (issue: IssueSnapshot): KnownIssue => ({
-  open: issue.open,
-  stateReason: issue.stateReason,
-  labels: issue.labels,
-});
 
 export interface Context {
   readonly issue: IssueSnapshot;

@@ -6,7 +6,6 @@ import { saveInstallation } from "../store/installations.ts";
 import {
   findRepositoryById,
   findRepositoryByName,
-  markHeard,
   markInstalled,
   type Repository,
   saveRepository,
@@ -41,7 +40,6 @@ export async function makeKnown(deps: Deps, payload: About): Promise<Repository 
   const [owner = "", name = ""] = about.full_name.split("/");
   const known = await findRepositoryById(deps.db, about.id);
   if (known) {
-    await markHeard(deps.db, known.id);
     if (known.currentName || (await findRepositoryByName(deps.db, owner, name))) return known;
     const identity = { id: known.id, owner, name };
     return (await deps.db.transaction().execute((trx) => saveRepository(trx, identity, null))).repository;
@@ -67,7 +65,6 @@ export async function makeKnown(deps: Deps, payload: About): Promise<Repository 
     if (installationId !== null) await markInstalled(trx, repository.id, installationId);
     return repository;
   });
-  await markHeard(deps.db, saved.id);
   if (installationId !== null) deps.wake.backfill(saved.id);
   return { ...saved, installed: installationId !== null };
 }

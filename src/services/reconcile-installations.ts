@@ -6,6 +6,7 @@ import {
   type ReachedRepository,
 } from "../github/installations.ts";
 import type { Trx } from "../store/database.ts";
+import { hastenDeliveries } from "../store/inbox.ts";
 import {
   type InstallationState,
   installationStates,
@@ -42,9 +43,11 @@ export async function reconcileInstallations(deps: Deps): Promise<void> {
         });
       }
       if ((before?.suspended ?? false) !== suspended) await markSuspended(trx, id, suspended);
+      if (before?.suspended && !suspended) await hastenDeliveries(trx, id);
       return reached === null ? [] : takeReached(trx, id, before, reached);
     });
     for (const repositoryId of toRead) deps.wake.backfill(repositoryId);
+    if (before?.suspended && !suspended) deps.wake.inbox();
   }
 }
 

@@ -38,12 +38,14 @@ export async function nextConfigurationVersion(
 
 /** Keeps others from taking up another configuration until the transaction ends; any number may do so at once. */
 export async function lockConfiguration(trx: Trx, repositoryId: number): Promise<void> {
-  await trx
-    .selectFrom("configuration")
-    .select("version")
-    .where("repository_id", "=", repositoryId)
-    .forShare()
-    .execute();
+  await lockConfigurations(trx, [repositoryId]);
+}
+
+/** As `lockConfiguration`, of several repositories. */
+export async function lockConfigurations(trx: Trx, repositoryIds: readonly number[]): Promise<void> {
+  await sql`
+    select version from configuration where repository_id = any (${[...repositoryIds]}::bigint[])
+    order by repository_id for share`.execute(trx);
 }
 
 /** What the look found: `problems` of an invalid file, `held` of a valid one. */

@@ -29,7 +29,7 @@ export interface Delivery extends NewDelivery {
 }
 
 /** How long one delivery may take before another process may take it over. */
-const LEASE_SECONDS = 90;
+export const LEASE_SECONDS = 90;
 
 export type Stored = "stored" | "repeated" | "retried";
 
@@ -49,6 +49,8 @@ export async function storeDeliveries(db: Db, deliveries: readonly NewDelivery[]
         action: delivery.action,
         lane: delivery.lane,
         payload: delivery.payload,
+        // Of the others none can be applied with many (`services/apply-together.ts`).
+        alone: delivery.event !== "issues",
       })),
     )
     .onConflict((conflict) => conflict.doNothing())
@@ -80,7 +82,7 @@ async function retryFailed(db: Db, { repositoryId, hookId, deliveryId }: NewDeli
   return retried !== undefined;
 }
 
-interface DeliveryRow {
+export interface DeliveryRow {
   repository_id: number;
   hook_id: string;
   delivery_id: string;
@@ -93,7 +95,7 @@ interface DeliveryRow {
   age_seconds: number;
 }
 
-const toDelivery = (row: DeliveryRow): Delivery => ({
+export const toDelivery = (row: DeliveryRow): Delivery => ({
   repositoryId: row.repository_id,
   hookId: row.hook_id,
   deliveryId: row.delivery_id,
@@ -106,21 +108,25 @@ const toDelivery = (row: DeliveryRow): Delivery => ({
   ageSeconds: row.age_seconds,
 });
 
-/** Leases the oldest delivery that is due and heads its lane; with `lane`, only of that lane. Null: nothing is due. */
+/**
+ * Leases the oldest delivery that is due, heads its lane and is to be applied alone; with `lane`, the head of that lane,
+ * whichever it is. Null: nothing is due.
+ */
 export async function takeDelivery(
   db: Db,
   lane: { repositoryId: number; lane: string } | null,
 ): Promise<Delivery | null> {
-  const within = lane ? sql`and i.repository_id = ${lane.repositoryId} and i.lane = ${lane.lane}` : sql``;
+  const within = lane ? sql`i.repository_id = ${lane.repositoryId} and i.lane = ${lane.lane}` : sql`i.alone`;
   const { rows } = await sql<DeliveryRow>`
     with head as (
       select i.seq from inbox i
-      where i.state = 'pending' and i.next_try_at <= db_now()
-        and (i.locked_until is null or i.locked_until < db_now()) ${within}
-        and not exists (
-          select 1 from inbox earlier
-          where earlier.repository_id = i.repository_id and earlier.lane = i.lane
-            and earlier.state = 'pending' and earlier.seq < i.seq)
+      where i.state = 'pending' and ${within} and i.next_try_at <= (select db_now())
+        and (i.locked_until is null or i.locked_until < (select db_now()))
+        -- Asked for each by the lane's index: as a join it would be planned for all that wait.
+        and i.seq = (
+          select earlier.seq from inbox earlier
+          where earlier.repository_id = i.repository_id and earlier.lane = i.lane and earlier.state = 'pending'
+          order by earlier.repository_id, earlier.lane, earlier.seq limit 1)
       order by i.seq limit 1 for update skip locked)
     update inbox set locked_until = db_now() + make_interval(secs => ${LEASE_SECONDS}), attempts = attempts + 1
     from head where inbox.seq = head.seq
@@ -142,14 +148,19 @@ export async function lockDelivery(trx: Trx, seq: number): Promise<boolean> {
   return row?.state === "pending";
 }
 
-/** The delivery's effect is in this transaction. */
-export async function finishDelivery(trx: Trx, seq: number): Promise<void> {
-  await trx
+/** The deliveries' effects are in this transaction, or they have none. What is done already stays as it is. */
+export async function finishDeliveries(db: Db, seqs: readonly number[]): Promise<void> {
+  if (seqs.length === 0) return;
+  await db
     .updateTable("inbox")
     .set({ state: "done", finished_at: dbNow, locked_until: null, error: null })
-    .where("seq", "=", seq)
+    .where("seq", "=", sql<number>`any (${[...seqs]}::bigint[])`)
+    .where("state", "=", "pending")
     .execute();
 }
+
+/** As `finishDeliveries`, of one. */
+export const finishDelivery = (db: Db, seq: number): Promise<void> => finishDeliveries(db, [seq]);
 
 /** Tries a delivery again later; `attempt` guards against a process whose lease was taken over. */
 export async function postponeDelivery(db: Db, seq: number, attempt: number, error: string, seconds: number) {
@@ -160,6 +171,14 @@ export async function postponeDelivery(db: Db, seq: number, attempt: number, err
     .where("attempts", "=", attempt)
     .where("state", "=", "pending")
     .execute();
+}
+
+/** What waits for its next try, of repositories that an installation reaches, is due now: what it waited for is over. */
+export async function hastenDeliveries(trx: Trx, installationId: number): Promise<void> {
+  await sql`
+    update inbox i set next_try_at = db_now() from repository r
+    where r.installation_id = ${installationId} and i.repository_id = r.id and i.state = 'pending'
+      and i.next_try_at > db_now()`.execute(trx);
 }
 
 /** Gives a lease back: the try did not come to its end through no fault of the delivery. */

@@ -42,6 +42,30 @@ const COLUMNS = [
   "park_by",
 ] as const;
 
+export interface ItemColumns {
+  number: number;
+  enrolled: boolean;
+  admitted: boolean;
+  admission_at: Date;
+  state: ItemState;
+  state_event_at: Date | null;
+  integrates: number | null;
+  hold_at: Date | null;
+  park_by: string | null;
+}
+
+export const toItemRow = (row: ItemColumns): ItemRow => ({
+  number: row.number,
+  enrolled: row.enrolled,
+  admitted: row.admitted,
+  admissionAt: row.admission_at,
+  state: row.state,
+  stateEventAt: row.state_event_at,
+  integrates: row.integrates,
+  onHold: row.hold_at !== null,
+  parkAsked: row.park_by !== null,
+});
+
 /** The item's own row, or null when the issue is no item. */
 export async function findItem(db: Db, repositoryId: number, number: number): Promise<ItemRow | null> {
   const row = await db
@@ -50,18 +74,7 @@ export async function findItem(db: Db, repositoryId: number, number: number): Pr
     .where("repository_id", "=", repositoryId)
     .where("number", "=", number)
     .executeTakeFirst();
-  if (!row) return null;
-  return {
-    number: row.number,
-    enrolled: row.enrolled,
-    admitted: row.admitted,
-    admissionAt: row.admission_at,
-    state: row.state,
-    stateEventAt: row.state_event_at,
-    integrates: row.integrates,
-    onHold: row.hold_at !== null,
-    parkAsked: row.park_by !== null,
-  };
+  return row ? toItemRow(row) : null;
 }
 
 export async function insertItem(

@@ -5,7 +5,7 @@ import type { IssueSnapshot } from "../domain/mirror-merge.ts";
 import type { Db, Trx } from "./database.ts";
 import type { IssueTable } from "./mirror-schema.ts";
 
-const toSnapshot = (row: Selectable<IssueTable>): IssueSnapshot => ({
+export const toSnapshot = (row: Selectable<IssueTable>): IssueSnapshot => ({
   number: row.number,
   id: row.id,
   nodeId: row.node_id,
@@ -91,7 +91,7 @@ export async function introduceIssue(trx: Trx, repositoryId: number, issue: Issu
     .execute();
 }
 
-function issueFacts(issue: IssueSnapshot) {
+export function issueFacts(issue: IssueSnapshot) {
   return {
     id: issue.id,
     node_id: issue.nodeId,

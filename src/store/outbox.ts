@@ -106,6 +106,17 @@ export async function retryPromisedLabels(db: Db): Promise<number> {
   return Number(numAffectedRows ?? 0n);
 }
 
+/**
+ * Forgets what was kept two weeks ago, as the inbox forgets deliveries. Not if it was given up before under the same name:
+ * then the row says that this is over.
+ */
+export async function prunePromises(db: Db): Promise<void> {
+  await sql`
+    delete from outbox o where o.state = 'done' and o.finished_at < db_now() - interval '14 days'
+      and not exists (select 1 from outbox f where f.repository_id = o.repository_id and f.promise = o.promise
+        and f.state = 'failed')`.execute(db);
+}
+
 /** Whether the last promise of that name is not known to be kept: pending, or given up. */
 export async function isUnconfirmed(db: Db, repositoryId: number, name: string): Promise<boolean> {
   const row = await db

@@ -19,23 +19,6 @@ export async function askPark(
     .execute();
 }
 
-/** What `isLeftAlone` (domain/why-not.ts) says of an item's facts, by two rows. */
-export async function isLeftAlone(
-  db: Db,
-  repositoryId: number,
-  number: number,
-  quarantineSeconds: number,
-): Promise<boolean> {
-  const { rows } = await sql<{ busy: boolean }>`
-    select i.review is not distinct from 'in_review' or coalesce(c.live and (c.lease_expires_at > db_now()
-      or (i.active_at > c.lease_expires_at and db_now() < least(
-        i.active_at + make_interval(secs => ${quarantineSeconds}), c.lease_expires_at + interval '1 hour'))), false) as busy
-    from item i left join claim c
-      on c.repository_id = i.repository_id and c.topic = 'backlog' and c.id = 'issue-' || i.number
-    where i.repository_id = ${repositoryId} and i.number = ${number}`.execute(db);
-  return rows[0]?.busy ?? false;
-}
-
 /** Live items whose attempts may have crossed the threshold and that nobody holds: the sweep judges each afresh. */
 export async function itemsToSweep(db: Db, limit: number, after: { repositoryId: number; number: number }) {
   const { rows } = await sql<{ repositoryId: number; number: number }>`

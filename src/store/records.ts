@@ -28,18 +28,28 @@ export interface RecordLink extends LinkTarget {
 /** Serialises everything that decides on a record: claims, fenced writes, transitions (protocol 4). */
 export async function lockRecord(trx: Trx, ref: RecordRef): Promise<void> {
   await holdLocalRepository(trx, ref.repositoryId);
-  const name = `${ref.repositoryId}/${ref.topic}/${ref.id}`;
-  await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 7203))`.execute(trx);
+  await sql`select pg_advisory_xact_lock(hashtextextended(${lockName(ref)}, 7203))`.execute(trx);
 }
 
 /** As `lockRecord`, if nobody has it. */
 export async function tryLockRecord(trx: Trx, ref: RecordRef): Promise<boolean> {
   await holdLocalRepository(trx, ref.repositoryId);
-  const name = `${ref.repositoryId}/${ref.topic}/${ref.id}`;
   const { rows } = await sql<{ locked: boolean }>`
-    select pg_try_advisory_xact_lock(hashtextextended(${name}, 7203)) as locked`.execute(trx);
+    select pg_try_advisory_xact_lock(hashtextextended(${lockName(ref)}, 7203)) as locked`.execute(trx);
   return rows[0]?.locked ?? false;
 }
+
+/** As `tryLockRecord`, of many on GitHub: answers each in its place. So nobody is waited for, in whatever order they come. */
+export async function tryLockRecords(trx: Trx, refs: readonly RecordRef[]): Promise<boolean[]> {
+  const { rows } = await sql<{ locked: boolean }>`
+    select pg_try_advisory_xact_lock(hashtextextended(t.name, 7203)) as locked
+    from unnest(${refs.map(lockName)}::text[]) with ordinality as t (name, place) order by t.place`.execute(
+    trx,
+  );
+  return rows.map(({ locked }) => locked);
+}
+
+const lockName = (ref: RecordRef): string => `${ref.repositoryId}/${ref.topic}/${ref.id}`;
 
 /** A repository that lives only here moves to GitHub's id when the App comes: not while it is written to. */
 export async function holdLocalRepository(trx: Trx, id: number): Promise<void> {
@@ -110,6 +120,28 @@ export async function setRecordTags(trx: Trx, ref: RecordRef, tags: readonly str
     .where("topic", "=", ref.topic)
     .where("id", "=", ref.id)
     .execute();
+}
+
+/**
+ * As `setRecordTags`, of many items' records. Their items are written along, as a trigger would one by one: to open the
+ * table and its indexes for each costs more than to write the row.
+ */
+export async function setTagsOfItems(
+  trx: Trx,
+  items: readonly { repositoryId: number; number: number; tags: readonly string[] }[],
+): Promise<void> {
+  if (items.length === 0) return;
+  const rows = items.map(({ repositoryId, number, tags }) => ({ repository_id: repositoryId, number, tags }));
+  await sql`
+    with t as materialized (
+      select * from json_to_recordset(${JSON.stringify(rows)}::json) as t (repository_id bigint, number int, tags text[])),
+    changed as (
+      update item i set tags = t.tags, priority = priority_of(t.tags)
+      from t where i.repository_id = t.repository_id and i.number = t.number)
+    update record r set tags = t.tags, updated_at = db_now()
+    from t where r.repository_id = t.repository_id and r.topic = 'backlog' and r.id = 'issue-' || t.number`.execute(
+    trx,
+  );
 }
 
 /** Forgets the record and its links. The claim's mark stays. False: there was none. */

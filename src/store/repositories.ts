@@ -3,7 +3,6 @@
 import { sql } from "kysely";
 import type { View } from "../domain/scope.ts";
 import { type RepositorySettings, settingsOf } from "../domain/settings.ts";
-import { dbNow } from "./clock.ts";
 import type { Db, Trx } from "./database.ts";
 import { reaches } from "./reach.ts";
 
@@ -20,7 +19,6 @@ export interface Repository {
   readonly currentName: boolean;
   /** Nothing of it is on GitHub: it was made by writing memory before an App was there. */
   readonly local: boolean;
-  readonly heardAt: Date | null;
   /** It is being read, or about to be. */
   readonly backfillPending: boolean;
 }
@@ -43,7 +41,6 @@ const COLUMNS = [
   "installed",
   "archived",
   "settings",
-  "heard_at",
   "current_name",
   "backfill_state",
 ] as const;
@@ -57,7 +54,6 @@ interface RepositoryRow {
   installed: boolean;
   archived: boolean;
   settings: object;
-  heard_at: Date | null;
   current_name: boolean;
   backfill_state: string;
 }
@@ -72,7 +68,6 @@ const toRepository = (row: RepositoryRow): Repository => ({
   archived: row.archived,
   settings: settingsOf(row.settings as Partial<RepositorySettings>),
   local: row.id < 0,
-  heardAt: row.heard_at,
   currentName: row.current_name,
   backfillPending: row.backfill_state === "pending",
 });
@@ -92,6 +87,17 @@ export async function findRepositoryByName(db: Db, owner: string, name: string):
 export async function findRepositoryById(db: Db, id: number): Promise<Repository | null> {
   const row = await db.selectFrom("repository").select(COLUMNS).where("id", "=", id).executeTakeFirst();
   return row ? toRepository(row) : null;
+}
+
+/** Those of them that are known, by their ids. */
+export async function findRepositoriesById(db: Db, ids: readonly number[]): Promise<Map<number, Repository>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db
+    .selectFrom("repository")
+    .select(COLUMNS)
+    .where("id", "=", sql<number>`any (${[...ids]}::bigint[])`)
+    .execute();
+  return new Map(rows.map((row) => [row.id, toRepository(row)]));
 }
 
 /**
@@ -201,11 +207,6 @@ export async function markUninstalled(
 /** GitHub refuses writes there, and says why. */
 export async function markArchived(db: Db, id: number): Promise<void> {
   await db.updateTable("repository").set({ archived: true }).where("id", "=", id).execute();
-}
-
-/** GitHub was heard from about the repository, now. */
-export async function markHeard(db: Db, id: number): Promise<void> {
-  await db.updateTable("repository").set({ heard_at: dbNow }).where("id", "=", id).execute();
 }
 
 export interface RepositorySummary {

@@ -47,7 +47,6 @@ export interface RepositoryTable {
   described_at: Timestamp | null;
   backfiller: string | null;
   backfiller_until: Timestamp | null;
-  heard_at: Timestamp | null;
   current_name: Defaulted<boolean>;
   created_at: Defaulted<Date>;
 }
@@ -76,6 +75,7 @@ export interface InboxTable {
   next_try_at: Defaulted<Date>;
   locked_until: Timestamp | null;
   finished_at: Timestamp | null;
+  alone: Defaulted<boolean>;
 }
 
 export interface RecordTable {

@@ -11,7 +11,7 @@ import { DEFAULT_SETTINGS } from "../../src/domain/settings.ts";
 import { isLeftAlone } from "../../src/domain/why-not.ts";
 import { checkItems } from "../../src/services/check-items.ts";
 import { type ItemPage, itemViews } from "../../src/store/item-facts.ts";
-import { isLeftAlone as isBusy } from "../../src/store/parking.ts";
+import { findItemFacts } from "../../src/store/known-items.ts";
 import { findRepositoryById } from "../../src/store/repositories.ts";
 import { type TestDatabase, testDatabase } from "../harness/test-database.ts";
 import {
@@ -174,11 +174,15 @@ it("SQL and the pure rules give the same verdict, for the same reason, on the sa
       order by a.place`.execute(database.db);
     const pages = await Promise.all(ids.map(async (id) => [id, await meaningOf(id)] as const));
     const views = new Map(pages);
-    // The sweep asks the facts, an event two rows.
+    // The sweep asks the facts, an event the rows.
     for (const [id, page] of pages) {
       const [item] = page.items;
       const rule = item && isLeftAlone(item.facts, page.now);
-      expect(item && (await isBusy(database.db, id, item.facts.number, QUARANTINE))).toBe(rule);
+      const asked = item
+        ? [{ repositoryId: id, number: item.facts.number, quarantineSeconds: QUARANTINE }]
+        : [];
+      const [facts] = await findItemFacts(database.db, asked);
+      expect(facts?.isLeftAlone).toBe(rule);
     }
     for (const [index, { repo, number, owner, scope, takeover }] of asked.entries()) {
       const page = views.get(repo);

@@ -12,7 +12,7 @@ import { backfill } from "../../src/services/backfill.ts";
 import { checkItems } from "../../src/services/check-items.ts";
 import { ClaimLine } from "../../src/services/claim-line.ts";
 import type { Deps } from "../../src/services/deps.ts";
-import { drainLane, type Receive } from "../../src/services/drain-inbox.ts";
+import { inboxWork } from "../../src/services/drain-inbox.ts";
 import { drainInstallation } from "../../src/services/drain-outbox.ts";
 import { EventFeed } from "../../src/services/event-feed.ts";
 import { KnownCallers } from "../../src/services/known-callers.ts";
@@ -39,7 +39,7 @@ export class HandProgram {
   readonly #database: MortalDatabase;
   readonly #github: FakeGitHub;
   readonly #server: Server;
-  readonly #receive: Receive;
+  readonly #workInbox: () => Promise<boolean>;
 
   private constructor(parts: {
     deps: Deps;
@@ -53,7 +53,7 @@ export class HandProgram {
     this.#database = parts.database;
     this.#github = parts.github;
     this.#server = parts.server;
-    this.#receive = receiveThroughProbot(parts.deps);
+    this.#workInbox = inboxWork(parts.deps, receiveThroughProbot(parts.deps), NEVER);
   }
 
   static async start(url: string, github: FakeGitHub): Promise<HandProgram> {
@@ -149,8 +149,8 @@ export class HandProgram {
     return this.isDead ? null : answer.json();
   }
 
-  /** One lane of the inbox, as far as it is due. False: none is. */
-  lane = (): Promise<boolean> => this.#alive(() => drainLane(this.deps, this.#receive, NEVER));
+  /** A part of the inbox, as far as it is due. False: none is. */
+  inbox = (): Promise<boolean> => this.#alive(this.#workInbox);
 
   /** One installation's outbox, as far as it is due. False: none is. */
   outbox = (): Promise<boolean> => this.#alive(() => drainInstallation(this.deps, NEVER));
@@ -163,7 +163,7 @@ export class HandProgram {
       while (again) {
         again = false;
         const units = [
-          () => drainLane(this.deps, this.#receive, NEVER),
+          this.#workInbox,
           () => checkItems(this.deps.db),
           () => this.#backfill(),
           () => readDuePull(this.deps, NEVER),

@@ -105,7 +105,7 @@ class Game {
         return void (await this.#network.carrySome(program)).map((what) => history.tell(`  ${what}`));
       case "lane":
         history.tell("  a lane is worked off");
-        return void (await program.lane());
+        return void (await program.inbox());
       case "work":
         history.tell("  all is worked off");
         return void (await program.work());

@@ -225,6 +225,37 @@ describe("[36] suspending the installation", () => {
     expect(repo.issue(gated).labels).toContain(GATE);
   });
 
+  it("puts off what cannot be asked meanwhile, which is tried again at once when it ends", async () => {
+    const repo = await world.repository("put-off/widgets");
+    world.github.hold();
+    const number = repo.as("alice").openIssue({ title: "Came too late", labels: ["backlog"] });
+    world.github.silently(() => world.github.suspend("put-off"));
+    world.github.release();
+    await world.github.delivered();
+    const left = async (): Promise<number> => {
+      const { rows } = await world.app.deps.database.pool.query<{ left: number }>(
+        "select extract(epoch from max(next_try_at) - db_now())::float8 as left from inbox where state = 'pending' and repository_id = $1",
+        [repo.id],
+      );
+      return rows[0]?.left ?? 0;
+    };
+    await expect.poll(left).toBeGreaterThan(0);
+    // Each try puts it off for longer.
+    await expect
+      .poll(
+        async () => {
+          const seconds = await left();
+          if (seconds < 60) await stories.pass(Math.max(0, seconds) + 0.1);
+          return seconds;
+        },
+        { timeout: 60_000 },
+      )
+      .toBeGreaterThan(60);
+    world.github.unsuspend("put-off");
+    await world.settled();
+    expect(await readyNumbers(apiOf("put-off/widgets"))).toEqual([number]);
+  });
+
   it("before the backfill was done lets it wait, and go on", async () => {
     const repo = world.github.repository("early/widgets", { collaborators: { alice: "admin" } });
     world.github.silently(() => repo.as("alice").openIssue({ title: "Old", labels: ["backlog"] }));

@@ -11,7 +11,7 @@ import { auditDeliveries } from "../../services/audit-deliveries.ts";
 import { backfill } from "../../services/backfill.ts";
 import { checkItems } from "../../services/check-items.ts";
 import type { Deps } from "../../services/deps.ts";
-import { drainLane, type Receive } from "../../services/drain-inbox.ts";
+import { inboxWork, type Receive } from "../../services/drain-inbox.ts";
 import { drainInstallation } from "../../services/drain-outbox.ts";
 import type { KeyWatch } from "../../services/key-watch.ts";
 import { readDueBranch } from "../../services/read-anchors.ts";
@@ -23,6 +23,7 @@ import { pruneEvents } from "../../store/event-log.ts";
 import { isConnectionLost } from "../../store/failure.ts";
 import { pruneDeliveries, secondsUntilDelivery } from "../../store/inbox.ts";
 import { askForJob } from "../../store/jobs.ts";
+import { prunePromises } from "../../store/outbox.ts";
 import { secondsUntilPromise } from "../../store/outbox-queue.ts";
 import { secondsUntilReading } from "../../store/pull-readings.ts";
 import { Drain } from "./drain.ts";
@@ -44,7 +45,7 @@ export interface Jobs {
 
 const BackfillPayload = z.object({ repositoryId: z.int() });
 
-/** How many lanes of the inbox, and how many installations of the outbox, one process works on at once. */
+/** How many parts of the inbox, and how many installations of the outbox, one process works on at once. */
 const INBOX_LOOPS = 8;
 const OUTBOX_LOOPS = 4;
 const CHECK_LOOPS = 2;
@@ -137,10 +138,11 @@ function createDrains(deps: Deps, options: JobsOptions, stopping: AbortSignal): 
     if (isConnectionLost(error)) deps.log.warn({ reason: (error as Error).message }, told);
     else deps.log.error({ err: error }, told);
   };
+  const workInbox = inboxWork(deps, options.receive, stopping);
   return {
     inbox: new Drain({
       loops: INBOX_LOOPS,
-      unit: async () => deps.github.isUsable && (await drainLane(deps, options.receive, stopping)),
+      unit: async () => deps.github.isUsable && (await workInbox()),
       onIdle: async () => wakeIn(deps, "inbox", await secondsUntilDelivery(deps.db)),
       onError,
       stopping,
@@ -189,6 +191,7 @@ function taskList(deps: Deps, options: JobsOptions, drains: Drains, stopping: Ab
       await askForJob(deps.db, "sweep", { key: "sweep", inSeconds: options.sweepSeconds, keep: true });
       await deps.metrics.sweeping(() => sweep(deps));
       await pruneDeliveries(deps.db);
+      await prunePromises(deps.db);
       await pruneEvents(deps.db);
     },
     audit: async () => {
