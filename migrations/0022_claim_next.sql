@@ -1,0 +1,47 @@
+-- claim-next in one call: it goes through the candidates where they are judged.
+
+-- Claims the first of these items that is to be had, and passes over what is held or refused. What somebody else decides
+-- on at the moment is passed over, too: many callers go through the same candidates, and none waits for another. Answers
+-- the item and its claim; or `from`, where deciding may wait for more locks than these and others are held already: the
+-- caller asks again from there; or the items that were `busy`. With `p_many`, in a transaction of many, null at such an
+-- item: who waits for nobody asks for it alone (`lock_at_once`).
+create function take_next(
+  repo bigint, p_numbers integer[], p_owner text, p_actor text, p_region text, p_deployment text, p_lease integer,
+  p_replica text, p_many boolean
+) returns json language plpgsql volatile as $$
+declare
+  num integer;
+  p_id text;
+  f record;
+  busy integer[] := '{}';
+  has_locks boolean := false;
+  answer json;
+begin
+  foreach num in array p_numbers loop
+    p_id := 'issue-' || num;
+    select c.live and c.lease_expires_at > db_now() as held,
+      i.integrates is not null or i.resource_keys is not null or i.review is not null or coalesce(c.resourced, false) as more
+    into f
+    from item i left join claim c on c.repository_id = repo and c.topic = 'backlog' and c.id = p_id
+    where i.repository_id = repo and i.number = num;
+    continue when not found or f.held;
+    if f.more then
+      if p_many then return null; end if;
+      if has_locks then return json_build_object('from', num, 'busy', busy); end if;
+      has_locks := true;
+    else
+      has_locks := true;
+      if not lock_at_once(repo, 'backlog', p_id) then
+        busy := busy || num;
+        continue;
+      end if;
+    end if;
+    answer := take_claim(repo, 'backlog', p_id, p_owner, p_actor, p_region, p_deployment, p_lease, 'item', false, false,
+      null, p_replica, 0);
+    if (answer ->> 'granted')::boolean then
+      return json_build_object('number', num, 'claim', answer, 'anchored',
+        exists (select 1 from anchor where repository_id = repo and topic = 'backlog' and id = p_id));
+    end if;
+  end loop;
+  return json_build_object('busy', busy);
+end $$;
