@@ -19,8 +19,8 @@ import type { Once } from "./once.ts";
 import { meetings, ready } from "./ready.ts";
 import { SharedReads } from "./shared-reads.ts";
 
-/** Callers that arrive together go through the same items; each batch is read afresh, without those already taken. */
-const BATCH = 32;
+/** Callers that arrive together go through the same items; each batch is read afresh, without those already tried. */
+const BATCH = 20;
 /** Enough that a caller among hundreds finds what is left. */
 const MOST_TRIED = 2_000;
 

@@ -15,6 +15,7 @@ import {
   takeClaim,
 } from "../store/take-claim.ts";
 import type { Caller } from "./caller.ts";
+import { checkAtOnce } from "./check-items.ts";
 import type { LineAnswer } from "./claim-line.ts";
 import type { Deps } from "./deps.ts";
 import { granted } from "./granted-claim.ts";
@@ -89,7 +90,9 @@ async function takeOrWait(
     markAfterSeconds: 0,
   };
   const attempt = new Attempt(deps, caller, target, once);
-  const answer = await attempt.take(call);
+  const first = await attempt.take(call);
+  // A defect may be mended already, and nobody has looked since.
+  const answer = (await isMended(deps, target, first)) ? await attempt.take(call) : first;
   if (answer.granted) {
     promised(deps, call.ref, answer.fence, delivery, once);
     return attempt.granted(call, answer);
@@ -109,6 +112,12 @@ export function promised(
 ): void {
   if (delivery === null || once !== null) deps.wake.outbox();
   else onDelivery(deps, ref, fence, delivery, async () => deps.wake.outbox());
+}
+
+async function isMended({ db }: Deps, target: ClaimTarget, answer: ClaimRow): Promise<boolean> {
+  const number = numberOfRef(target);
+  if (answer.granted || !answer.flawed || number === null) return false;
+  return checkAtOnce(db, { repositoryId: target.repository.id, number });
 }
 
 /** A caller's tries at one claim. Under an idempotency key the answer is made where it is kept, in the grant's transaction. */

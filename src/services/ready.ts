@@ -33,13 +33,14 @@ export async function ready(
   if (view.scope !== null) return readyWithin(deps, repository, query, view);
   const { db } = deps;
   const { limit } = query;
+  const { settings } = repository;
   const where = { repositoryId: repository.id, region: query.region ?? null };
-  const around = await readSurroundings(db, where, repository.settings, { limit, most: MOST_COUNTED });
+  const around = await readSurroundings(db, where, settings, { limit, most: MOST_COUNTED });
   const flying = around.flights.map(({ number }) => number);
   const isFlying = new Set(flying);
   const held = around.held.filter(({ number }) => !isFlying.has(number));
   const heldBack = held.map(({ number }) => number);
-  const heads = await readHeads(db, where, repository.settings, {
+  const heads = await readHeads(db, where, settings, {
     limit,
     flying,
     heldBack,
@@ -48,22 +49,34 @@ export async function ready(
   const others = new Set([...flying, ...heldBack]);
   const meeting = meetings(around.radii, heads.near).filter(({ number }) => !others.has(number));
   const isMeeting = new Set(meeting.map(({ number }) => number));
-  const readyHead = heads.offered.filter((number) => !isMeeting.has(number)).slice(0, limit);
+  let offered: readonly number[] = heads.offered.filter((number) => !isMeeting.has(number));
+  if (offered.length < limit && isMeeting.size > 0) {
+    // The head of the list overlaps; what is behind it is read without.
+    const passed = [...heldBack, ...isMeeting];
+    ({ offered } = await readHeads(db, where, settings, { limit, flying, heldBack: passed, reach: null }));
+  }
+  const readyHead = offered.slice(0, limit);
 
-  const [page, resumes, counts] = await Promise.all([
-    itemViews(db, repository.id, [...readyHead, ...heads.waiting], repository.settings),
+  const viewsOf = async (numbers: readonly number[]): Promise<{ items: SeenItem[]; now: Date }> => {
+    const { items, now } = await itemViews(db, repository.id, numbers, settings);
+    const views = new Map(
+      (await withhold(db, view, repository.id, items)).map((item) => [item.facts.number, item]),
+    );
+    return { items: numbers.flatMap((number) => views.get(number) ?? []), now };
+  };
+  // The views are most of what this costs: those of both lists are read at the same time.
+  const [first, rest, resumes, counts] = await Promise.all([
+    viewsOf(readyHead),
+    viewsOf(heads.waiting),
     findResumes(db, repository.id, readyHead),
     countStandings(db, where, enoughFor(others.size + meeting.length)),
   ]);
-  const items = await withhold(db, view, repository.id, page.items);
-  const views = new Map(items.map((item) => [item.facts.number, item]));
-  const asker = { now: page.now, region: where.region };
-  const reasonsOf = (item: SeenItem) => whyNotReady(item.facts, item.defects, asker);
-  const viewsOf = (numbers: readonly number[]) => numbers.flatMap((number) => views.get(number) ?? []);
+  const { region } = where;
+  const reasonsOf = (item: SeenItem, now: Date) => whyNotReady(item.facts, item.defects, { now, region });
   // What changed in between is left out rather than told wrongly.
-  const shown = viewsOf(readyHead).filter((item) => reasonsOf(item).length === 0);
-  const waiting = viewsOf(heads.waiting)
-    .map((item) => ({ number: item.facts.number, reasons: reasonsOf(item).map(reasonBody) }))
+  const shown = first.items.filter((item) => reasonsOf(item, first.now).length === 0);
+  const waiting = rest.items
+    .map((item) => ({ number: item.facts.number, reasons: reasonsOf(item, rest.now).map(reasonBody) }))
     .filter(({ reasons }) => reasons.length > 0);
   const count = countsOf(counts, around.flights, held, meeting.length);
   const wantsResource = held.some(
@@ -72,7 +85,7 @@ export async function ready(
   return {
     verdict: await verdictOf(deps, repository, { ...count, wantsResource }),
     pending: Math.min(count.pending, MOST_COUNTED),
-    ready: await itemBodies(db, repository, shown, asker, { resumes }),
+    ready: await itemBodies(db, repository, shown, { now: first.now, region }, { resumes }),
     overlapping: meeting.slice(0, limit),
     waiting,
     inFlight: around.flights.slice(0, limit).map(({ number, leaseExpiresAt, isHeld }) => ({

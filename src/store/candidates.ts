@@ -2,7 +2,7 @@
 
 import { type RawBuilder, sql } from "kysely";
 import type { View } from "../domain/scope.ts";
-import { preparedRows } from "./call.ts";
+import { limitStep, preparedRows, unseen } from "./call.ts";
 import type { Db } from "./database.ts";
 import {
   type ItemRadius,
@@ -111,7 +111,7 @@ function headOf({
   const wanted: RawBuilder<unknown>[] = [
     sql`i.repository_id = ${repositoryId} and i.offered and i.park_by is null and i.home_region = ${region}`,
     sees(view, sql.ref("i.repository_id"), sql.ref("i.number")),
-    sql`not i.number = any (${[...tried]}::int[])`,
+    sql`not i.number = any (${unseen(tried, "int")})`,
     sql`not exists (select 1 from claim c where c.repository_id = i.repository_id and c.topic = 'backlog'
         and c.id = 'issue-' || i.number and c.live and c.lease_expires_at > db_now())`,
     sql`(i.resource_keys is null or not exists (select 1 from resource_lease l
@@ -129,5 +129,5 @@ function headOf({
   if (selector.phase !== null) wanted.push(sql`i.phase = ${selector.phase}`);
   // Its record's tags, which are kept on its row.
   if (selector.tags.length > 0) wanted.push(sql`i.tags @> ${[...selector.tags]}::text[]`);
-  return sql`select ${radiusFacts} from item i where ${sql.join(wanted, sql` and `)} order by ${order} limit ${limit}`;
+  return sql`select ${radiusFacts} from item i where ${sql.join(wanted, sql` and `)} order by ${order} limit ${limitStep(limit)}`;
 }

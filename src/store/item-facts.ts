@@ -170,14 +170,15 @@ async function read(
          where l.repository_id = i.repository_id and l.topic = 'backlog' and l.id = r.id
            and l.relation = 'blockedBy') as blockers,
       -- Where a member is complete, the circle is open at that place.
-      (select coalesce(json_agg(json_build_object('relation', y.relation, 'since', y.since, 'members', (
+      case when not exists (select 1 from cycle_member y where y.repository_id = i.repository_id and y.number = i.number)
+        then '[]' else (select coalesce(json_agg(json_build_object('relation', y.relation, 'since', y.since, 'members', (
            select json_agg(json_build_object('repositoryId', m.repository_id, 'number', m.number,
                'repository', f.owner || '/' || f.name) order by m.place)
              from cycle_member m left join repository f on f.id = m.repository_id
              where m.cycle = y.cycle)) order by y.since, y.cycle), '[]')
          from cycle_member y where y.repository_id = i.repository_id and y.number = i.number
            and (y.relation <> 'blockedBy' or not exists (select 1 from cycle_member d where d.cycle = y.cycle
-             and blocker_satisfied(d.repository_id, 'mem/backlog/issue-' || d.number)))) as cycles,
+             and blocker_satisfied(d.repository_id, 'mem/backlog/issue-' || d.number)))) end as cycles,
       (select coalesce(json_agg(json_build_object('repositoryId', a.target_repository_id, 'target', a.target,
            'branch', a.branch, 'captured', a.captured, 'current', a.current, 'driftedAt', a.drifted_at)
            order by a.target_repository_id, a.target), '[]')
@@ -195,9 +196,10 @@ async function read(
           where w.repository_id = i.repository_id and w.topic = 'backlog' and w.scope = 'subtree'
             and w.id = any (array(select 'issue-' || x from unnest(i.ancestors) x))),
         'integrating', cardinality(i.ancestors) > 0 and exists (select 1 from item n
-          join claim k on k.repository_id = n.repository_id and k.topic = 'backlog' and k.id = 'issue-' || n.number
-            and k.live and k.lease_expires_at > db_now()
-          where n.repository_id = i.repository_id and n.integrates = any (i.ancestors) and n.number <> i.number),
+          where n.repository_id = i.repository_id and n.integrates = any (i.ancestors) and n.number <> i.number
+            -- Looked up one by one: joined, it would be all claims for each item.
+            and (select k.live and k.lease_expires_at > db_now() from claim k where k.repository_id = n.repository_id
+              and k.topic = 'backlog' and k.id = 'issue-' || n.number)),
         'fanOutOpen', i.integrates is not null and fan_out_open(i.repository_id, i.integrates, i.number, db_now()),
         -- Also what was taken off the backlog, which the count of parts leaves out, may still be held.
         'heldBelow', exists (select 1 from record_link l where l.target_repository_id = i.repository_id

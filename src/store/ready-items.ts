@@ -5,7 +5,7 @@
  */
 
 import { type RawBuilder, sql } from "kysely";
-import { preparedRows } from "./call.ts";
+import { limitStep, preparedRows, unseen } from "./call.ts";
 import type { Db } from "./database.ts";
 import { type RadiusRow, radiusFacts } from "./radii.ts";
 
@@ -34,23 +34,23 @@ function standing({ repositoryId, region }: Where, which: Standing): RawBuilder<
   }
 }
 
-/** The most urgent of a list, without some. */
+/** The most urgent of a list, without some: `limit` of them, or more. */
 export const headQuery = (
   where: Where,
   which: Standing,
   without: readonly number[],
-  limit: RawBuilder<unknown>,
+  limit: number,
 ): RawBuilder<{ number: number }> => sql`
-  select i.number from item i where ${standing(where, which)} and not i.number = any (${[...without]}::int[])
-  order by i.urgency, i.created_at, i.number limit ${limit}`;
+  select i.number from item i where ${standing(where, which)} and not i.number = any (${unseen(without, "int")})
+  order by i.urgency, i.created_at, i.number limit ${limitStep(limit)}`;
 
 /** What is offered, the most urgent first: the ready query by itself. */
 export async function offeredHead(db: Db, where: Where, limit: number): Promise<number[]> {
-  const rows = await preparedRows(db, headQuery(where, "offered", [], sql`${limit}`).compile(db));
-  return rows.map(({ number }) => number);
+  const rows = await preparedRows(db, headQuery(where, "offered", [], limit).compile(db));
+  return rows.slice(0, limit).map(({ number }) => number);
 }
 
-/** The most urgent that wait: of those that wait by their own row, those of other regions, and `heldBack`. */
+/** The most urgent that wait, `limit` of them or more: of those that wait by their own row, those of other regions, and `heldBack`. */
 export function waitingQuery(
   where: Where,
   flying: readonly number[],
@@ -59,16 +59,16 @@ export function waitingQuery(
 ): RawBuilder<{ number: number }> {
   const head = (which: Standing): RawBuilder<unknown> => sql`
     (select i.number, i.urgency, i.created_at from item i
-      where ${standing(where, which)} and not i.number = any (${[...flying, ...heldBack]}::int[])
-      order by i.urgency, i.created_at, i.number limit ${limit})`;
+      where ${standing(where, which)} and not i.number = any (${unseen([...flying, ...heldBack], "int")})
+      order by i.urgency, i.created_at, i.number limit ${limitStep(limit)})`;
   return sql`
     select w.number from (
       ${head("waiting")}
       union all ${head("foreign")}
       union all
       (select i.number, i.urgency, i.created_at from item i
-        where i.repository_id = ${where.repositoryId} and i.number = any (${heldBack.slice(0, limit)}::int[]))) w
-    order by w.urgency, w.created_at, w.number limit ${limit}`;
+        where i.repository_id = ${where.repositoryId} and i.number = any (${unseen(heldBack.slice(0, limit), "int")}))) w
+    order by w.urgency, w.created_at, w.number limit ${limitStep(limit)}`;
 }
 
 /** How many stand in a list, up to `most`. */
@@ -80,10 +80,10 @@ export const parkedCount = ({ repositoryId }: Where, most: number): RawBuilder<n
   sql`(select count(*) from (select 1 from item i where i.repository_id = ${repositoryId}
     and i.enrolled and i.state = 'parked' limit ${most}) c)`;
 
-/** The first of the parked items, by number. */
+/** The first of the parked items, by number: `limit` of them, or more. */
 export const parkedQuery = ({ repositoryId }: Where, limit: number): RawBuilder<{ number: number }> => sql`
   select i.number from item i where i.repository_id = ${repositoryId} and i.enrolled and i.state = 'parked'
-  order by i.number limit ${limit}`;
+  order by i.number limit ${limitStep(limit)}`;
 
 const standingOf = ({ region }: Where) => sql`case when not i.admitted and i.issue_open then 'unadmitted'
   when not i.offered then 'waiting' when i.home_region = coalesce(${region}::text, i.home_region) then 'offered'
@@ -183,13 +183,19 @@ export function nearQuery(
     .map((path) => (path === "" ? "." : path))
     .flatMap((path) => [`file/${path}`, `file/${path}/`]);
   const below = reach.below.map((path) => (path === "" ? "file/" : `file/${path}/`));
+  const unanchored = sql`
+      union
+      select i.number from item i
+      where ${standing(where, "offered")} and not exists (
+        select 1 from record_link l where l.repository_id = i.repository_id and l.number = i.number
+          and l.relation = 'anchoredTo' and l.target_repository_id = i.repository_id and l.target like 'file/%')`;
   return sql`
     with near as (
       select l.number from record_link l
-      where l.repository_id = ${repositoryId} and l.relation = 'anchoredTo' and l.target = any (${at}::text[])
+      where l.repository_id = ${repositoryId} and l.relation = 'anchoredTo' and l.target = any (${unseen(at, "text")})
       union
       -- Everything that begins with the directory: the character after a slash is a zero.
-      select l.number from unnest(${below}::text[]) d, record_link l
+      select l.number from unnest(${unseen(below, "text")}) d, record_link l
       where l.repository_id = ${repositoryId} and l.relation = 'anchoredTo'
         and l.target ~>=~ d and l.target ~<~ (rtrim(d, '/') || '0')
       union
@@ -198,11 +204,7 @@ export function nearQuery(
       union
       select l.number from record_link l
       where l.repository_id = ${repositoryId} and l.relation = 'anchoredTo' and l.target ~ '//|/[.](/|$)'
-      union
-      select i.number from item i
-      where ${orUnanchored}::boolean and ${standing(where, "offered")} and not exists (
-        select 1 from record_link l where l.repository_id = i.repository_id and l.number = i.number
-          and l.relation = 'anchoredTo' and l.target_repository_id = i.repository_id and l.target like 'file/%'))
+      ${orUnanchored ? unanchored : sql``})
     -- One by one: the few that are near are not looked for among all that are offered.
     select i.number, i."isResearch", i."hasPull", i.anchors from near n cross join lateral (
       select ${radiusFacts}, i.urgency, i.created_at from item i

@@ -6,7 +6,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Defect } from "../domain/defects.ts";
 import type { RepositorySettings } from "../domain/settings.ts";
-import { preparedRows } from "./call.ts";
+import { limitStep, preparedRows } from "./call.ts";
 import { type Db, poolOf } from "./database.ts";
 import { type ItemRadius, inFlightRadii, type RadiusInFlight, type RadiusRow, radiiOfRows } from "./radii.ts";
 import {
@@ -61,7 +61,7 @@ export async function readSurroundings(
       ${list(inFlightRadii(repositoryId, settings))} as radii,
       ${list(parkedQuery(where, limit))} as parked,
       ${list(sql`select number, code, value, detail, since from defect where repository_id = ${repositoryId}
-        order by since, number, code limit ${limit}`)} as defects,
+        order by since, number, code limit ${limitStep(limit)}`)} as defects,
       (select count(*) from (select 1 from defect where repository_id = ${repositoryId} limit ${most}) d)
         as "defectTotal"`.compile(db),
   );
@@ -69,19 +69,22 @@ export async function readSurroundings(
   return {
     ...row,
     radii: radiiOfRows(row.radii, settings),
-    parked: row.parked.map(({ number }) => number),
-    defects: row.defects.map((defect) => ({ ...defect, since: new Date(defect.since) })),
+    parked: row.parked.slice(0, limit).map(({ number }) => number),
+    defects: row.defects.slice(0, limit).map((defect) => ({ ...defect, since: new Date(defect.since) })),
   };
 }
 
 export interface Heads {
   /** Offered items whose radius may meet that of one in flight. */
   readonly near: readonly ItemRadius[];
-  /** Enough that `limit` are left without those that are near. */
+  /** More than `limit`, if there are more: some may turn out to overlap. */
   readonly offered: readonly number[];
   readonly waiting: readonly number[];
   readonly unadmitted: readonly number[];
 }
+
+/** So many of the offered items may overlap before their list is read again without them. */
+const SPARE = 80;
 
 export interface HeadsAsked {
   readonly limit: number;
@@ -95,7 +98,6 @@ export interface HeadsAsked {
 export async function readHeads(db: Db, where: Where, settings: Settings, asked: HeadsAsked): Promise<Heads> {
   const { limit, flying, heldBack, reach } = asked;
   const near = reach === null ? null : nearQuery(where, reach, settings.requireAnchors);
-  const most = near === null ? sql`${limit}` : sql`(${limit} + (select count(*) from near_items))`;
   const [row] = await preparedRows(
     db,
     sql<{
@@ -104,19 +106,19 @@ export async function readHeads(db: Db, where: Where, settings: Settings, asked:
       waiting: { number: number }[];
       unadmitted: { number: number }[];
     }>`
-    ${near === null ? sql`` : sql`with near_items as materialized (${near})`}
-    select ${near === null ? sql`'[]'::json` : list(sql`select * from near_items`)} as near,
-      ${list(headQuery(where, "offered", [...flying, ...heldBack], most))} as offered,
+    select ${near === null ? sql`'[]'::json` : list(near)} as near,
+      ${list(headQuery(where, "offered", [...flying, ...heldBack], reach === null ? limit : limit + SPARE))} as offered,
       ${list(waitingQuery(where, flying, heldBack, limit))} as waiting,
-      ${list(headQuery(where, "unadmitted", flying, sql`${limit}`))} as unadmitted`.compile(db),
+      ${list(headQuery(where, "unadmitted", flying, limit))} as unadmitted`.compile(db),
   );
   if (!row) throw new Error("a query of one row answered none");
   const numbers = (rows: readonly { number: number }[]): number[] => rows.map(({ number }) => number);
+  const first = (rows: readonly { number: number }[]): number[] => numbers(rows).slice(0, limit);
   return {
     near: radiiOfRows(row.near, settings),
     offered: numbers(row.offered),
-    waiting: numbers(row.waiting),
-    unadmitted: numbers(row.unadmitted),
+    waiting: first(row.waiting),
+    unadmitted: first(row.unadmitted),
   };
 }
 

@@ -45,3 +45,16 @@ begin
   end loop;
   return json_build_object('busy', busy);
 end $$;
+
+-- ---------------------------------------------------------------- half-made groupings
+
+-- A grouping that was begun is finished without being asked for again (services/continue-groupings.ts).
+alter table authoring
+  -- What who asked may see; null: begun before this was kept, and finished only by asking again.
+  add column view               jsonb,
+  -- With the request's key it finds the answer; null as above.
+  add column answer_fingerprint text,
+  -- How often it was gone on with unasked, and when it is next.
+  add column tries              integer not null default 0,
+  add column next_try_at        timestamptz not null default db_now() + interval '1 minute';
+create index authoring_due on authoring (next_try_at) where kind = 'grouping' and view is not null;
