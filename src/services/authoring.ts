@@ -55,6 +55,13 @@ const keyOf = (asked: Asked) => ({
   requestKey: asked.once?.key ?? `body:${fingerprintOf(asked)}`,
 });
 
+/** Answers are kept under a UUID: the caller's, or one made of what stands for it. */
+export function answerKeyOf(requestKey: string): string {
+  if (!requestKey.startsWith("body:")) return requestKey;
+  const digest = createHash("sha256").update(requestKey).digest("hex");
+  return [digest.slice(0, 8), digest.slice(8, 12), digest.slice(12, 16), digest.slice(16, 20), digest.slice(20, 32)].join("-");
+}
+
 /** Whether this very request was accepted before and is unfinished. Then its checks were made. */
 export async function isUnfinished(deps: Deps, asked: Asked): Promise<boolean> {
   const found = await findUnfinished(deps.db, asked);
@@ -71,7 +78,7 @@ async function findUnfinished(db: Db, asked: Asked): Promise<Authoring | null> {
 export async function assertNotFinished(deps: Deps, asked: Asked): Promise<void> {
   if (asked.once !== null) return;
   const { actor, requestKey } = keyOf(asked);
-  const key = { actor, key: requestKey, fingerprint: fingerprintOf(asked) };
+  const key = { actor, key: answerKeyOf(requestKey), fingerprint: fingerprintOf(asked) };
   await new Once(deps, key, (_, answer) => JSON.stringify(answer)).assertNew();
 }
 

@@ -15,7 +15,7 @@ import {
 import { inTransaction } from "../store/database.ts";
 import { findIssue } from "../store/mirror.ts";
 import { findRepositoryById } from "../store/repositories.ts";
-import { assertWritable, workerName, workOn } from "./authoring.ts";
+import { answerKeyOf, assertWritable, workerName, workOn } from "./authoring.ts";
 import { acceptedBefore, EPIC, makeGrouping } from "./create-grouping.ts";
 import type { Deps } from "./deps.ts";
 import { Once } from "./once.ts";
@@ -54,7 +54,7 @@ async function goOn(deps: Deps, left: LeftGrouping, worker: string): Promise<voi
   const installationId = await assertWritable(deps, repository);
   const request = GroupingRequest.parse(left.request);
   // Whoever sends it again is answered as if they had waited.
-  const once = new Once(deps, { actor, key: requestKey, fingerprint: answerFingerprint }, (_, answer) =>
+  const once = new Once(deps, { actor, key: answerKeyOf(requestKey), fingerprint: answerFingerprint }, (_, answer) =>
     JSON.stringify(GroupingAnswer.parse(answer)),
   );
   await workOn(deps, { repository, installationId, id, worker }, (scene, slots) =>

@@ -106,7 +106,10 @@ const isPlain = (
   { links, expiresAt }: Pick<UpdateRequest, "links" | "expiresAt">,
   tags: readonly string[],
 ): boolean =>
-  scope === null && links === undefined && !(topic === BACKLOG && expiresAt) && !tags.some(isReservedTag);
+  scope === null &&
+  links === undefined &&
+  !(topic === BACKLOG && (expiresAt || malformedResource(tags) !== null)) &&
+  !tags.some(isReservedTag);
 
 async function writePlainly(
   deps: Deps,

@@ -4,7 +4,7 @@ import { type RawBuilder, sql } from "kysely";
 import type { Blocker } from "../domain/blockers.ts";
 import { itemOfTarget } from "../domain/record-key.ts";
 import type { Scope, View } from "../domain/scope.ts";
-import { preparedRows } from "./call.ts";
+import { preparedRows, unseen } from "./call.ts";
 import type { Db } from "./database.ts";
 import {
   type BlockerRow,
@@ -73,7 +73,7 @@ export function itemViews(
   numbers: readonly number[],
   settings: Limits,
 ): Promise<ItemPage> {
-  return read(db, repositoryId, settings, sql`i.number = any (${[...numbers]}::int[])`, sql``);
+  return read(db, repositoryId, settings, sql`i.number = any (${unseen(numbers, "int")})`, sql``);
 }
 
 /** What is directly `partOf` an epic, live or parked. */
