@@ -29,21 +29,49 @@ begin
       if p_many then return null; end if;
       if has_locks then return json_build_object('from', num, 'busy', busy); end if;
       has_locks := true;
+      answer := take_claim(repo, 'backlog', p_id, p_owner, p_actor, p_region, p_deployment, p_lease, 'item', false, false,
+        null, p_replica, 0);
     else
       has_locks := true;
       if not lock_at_once(repo, 'backlog', p_id) then
         busy := busy || num;
         continue;
       end if;
+      answer := decide_claim(repo, 'backlog', p_id, p_owner, p_actor, p_region, p_deployment, p_lease, 'item', false, false,
+        null, p_replica, 0);
     end if;
-    answer := take_claim(repo, 'backlog', p_id, p_owner, p_actor, p_region, p_deployment, p_lease, 'item', false, false,
-      null, p_replica, 0);
     if (answer ->> 'granted')::boolean then
       return json_build_object('number', num, 'claim', answer, 'anchored',
         exists (select 1 from anchor where repository_id = repo and topic = 'backlog' and id = p_id));
     end if;
   end loop;
   return json_build_object('busy', busy);
+end $$;
+
+-- As in 0021; and the first of several items, which takes its locks itself.
+create or replace function answer_at_once(what text, p jsonb) returns json language plpgsql volatile as $$
+declare
+  repo bigint := p ->> 0;
+  p_topic text := p ->> 1;
+  p_id text := p ->> 2;
+begin
+  if what = 'take_next' then
+    return take_next(repo, (p ->> 1)::integer[], p ->> 2, p ->> 3, p ->> 4, p ->> 5, (p ->> 6)::integer, p ->> 7, true);
+  end if;
+  if not lock_at_once(repo, p_topic, p_id) then return null; end if;
+  case what
+    when 'take_claim' then
+      return json_build_object(
+        'claim', decide_claim(repo, p_topic, p_id, p ->> 3, p ->> 4, p ->> 5, p ->> 6, (p ->> 7)::integer, p ->> 8,
+          (p ->> 9)::boolean, (p ->> 10)::boolean, (p ->> 11)::bigint, p ->> 12, (p ->> 13)::integer),
+        'anchored', exists (select 1 from anchor a where a.repository_id = repo and a.topic = p_topic and a.id = p_id));
+    when 'renew_claim' then
+      return renew_claim(repo, p_topic, p_id, (p ->> 3)::bigint, p ->> 4, (p ->> 5)::integer);
+    when 'release_claim' then
+      return to_json(release_claim(repo, p_topic, p_id, (p ->> 3)::bigint, p ->> 4, p ->> 5, (p ->> 6)::boolean));
+    when 'write_scalars' then
+      return write_record(repo, p_topic, p_id, (p ->> 3)::bigint, p ->> 4, p ->> 5, p -> 6, '{}', '{}', (p ->> 7)::boolean);
+  end case;
 end $$;
 
 -- ---------------------------------------------------------------- half-made groupings

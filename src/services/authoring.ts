@@ -59,7 +59,13 @@ const keyOf = (asked: Asked) => ({
 export function answerKeyOf(requestKey: string): string {
   if (!requestKey.startsWith("body:")) return requestKey;
   const digest = createHash("sha256").update(requestKey).digest("hex");
-  return [digest.slice(0, 8), digest.slice(8, 12), digest.slice(12, 16), digest.slice(16, 20), digest.slice(20, 32)].join("-");
+  return [
+    digest.slice(0, 8),
+    digest.slice(8, 12),
+    digest.slice(12, 16),
+    digest.slice(16, 20),
+    digest.slice(20, 32),
+  ].join("-");
 }
 
 /** Whether this very request was accepted before and is unfinished. Then its checks were made. */

@@ -54,8 +54,10 @@ async function goOn(deps: Deps, left: LeftGrouping, worker: string): Promise<voi
   const installationId = await assertWritable(deps, repository);
   const request = GroupingRequest.parse(left.request);
   // Whoever sends it again is answered as if they had waited.
-  const once = new Once(deps, { actor, key: answerKeyOf(requestKey), fingerprint: answerFingerprint }, (_, answer) =>
-    JSON.stringify(GroupingAnswer.parse(answer)),
+  const once = new Once(
+    deps,
+    { actor, key: answerKeyOf(requestKey), fingerprint: answerFingerprint },
+    (_, answer) => JSON.stringify(GroupingAnswer.parse(answer)),
   );
   await workOn(deps, { repository, installationId, id, worker }, (scene, slots) =>
     makeGrouping(deps, scene, slots, { request, ...acceptedBefore(repository, request), branch, view, once }),

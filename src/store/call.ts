@@ -43,7 +43,7 @@ export const isShared = ({ repositoryId }: RecordRef): boolean => repositoryId >
 
 /** What `answer_at_once` answers (migrations/0021). */
 export type SharedCall = FunctionCall & {
-  readonly name: "take_claim" | "renew_claim" | "release_claim" | "write_scalars";
+  readonly name: "take_claim" | "renew_claim" | "release_claim" | "write_scalars" | "take_next";
 };
 
 interface Question {
@@ -77,7 +77,7 @@ function batchesOf(pool: pg.Pool, db: Db): Batches<Question, unknown> {
 /**
  * As `callFunction`, for what many ask at the same time: outside a transaction, calls that come while others are under
  * way share one transaction, whatever each of them is about. What is known to be asked alone (`shares` false) is so at
- * once. Parameters begin with the record's repository, topic and id.
+ * once. Parameters begin with the record's repository, topic and id (`take_next`: the repository).
  */
 export function callTogether<T>(
   db: Db,

@@ -200,7 +200,13 @@ async function read(
             -- Looked up one by one: joined, it would be all claims for each item.
             and (select k.live and k.lease_expires_at > db_now() from claim k where k.repository_id = n.repository_id
               and k.topic = 'backlog' and k.id = 'issue-' || n.number)),
-        'fanOutOpen', i.integrates is not null and fan_out_open(i.repository_id, i.integrates, i.number, db_now()),
+        'fanOutOpen', i.integrates is not null and (
+          -- Mostly a part right below says so already, and nothing need be walked.
+          exists (select 1 from record_link l join item p on p.repository_id = l.repository_id and p.number = l.number
+            where l.target_repository_id = i.repository_id and l.target_number = i.integrates and l.relation = 'partOf'
+              and l.repository_id = i.repository_id and p.number <> i.number and p.parts = 0
+              and (p.state is null or p.state = 'parked'))
+          or fan_out_open(i.repository_id, i.integrates, i.number, db_now())),
         -- Also what was taken off the backlog, which the count of parts leaves out, may still be held.
         'heldBelow', exists (select 1 from record_link l where l.target_repository_id = i.repository_id
             and l.target_number = i.number and l.relation = 'partOf')

@@ -26,18 +26,10 @@ export type NextRow =
   /** None was to be had at once; of these others decided at that moment. */
   | { readonly number: null; readonly busy: readonly number[] };
 
-const ALONE = {
+const TAKE_NEXT = {
   name: "take_next",
   text: "select take_next($1, $2::int[], $3, $4, $5, $6, $7, $8, false) as answer",
-};
-
-/** The lists of numbers are of many lengths, and come as text. */
-const MANY = {
-  name: "take_next_many",
-  text: `select take_next(c.repo, c.numbers::int[], c.owner, c.actor, c.region, c.deployment, c.lease, c.replica, true) as answer
-    from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::int[], $8::text[])
-      as c (repo, numbers, owner, actor, region, deployment, lease, replica)`,
-};
+} as const;
 
 type Answer =
   | { number: number; claim: Omit<ClaimGrantedRow, "anchored">; anchored: boolean }
@@ -51,7 +43,7 @@ export async function takeNext(db: Db, call: NextCall): Promise<NextRow> {
   for (let left = call.numbers; ; ) {
     const rest = [owner, actor, region, deploymentRegion, leaseSeconds, replica];
     const parameters = [repositoryId, `{${left.join()}}`, ...rest];
-    const answer = await callTogether<Answer>(db, ALONE, MANY, parameters, true);
+    const answer = await callTogether<Answer>(db, TAKE_NEXT, parameters, true);
     if ("number" in answer)
       return { number: answer.number, claim: { ...answer.claim, anchored: answer.anchored } };
     busy.push(...answer.busy);
