@@ -10,8 +10,9 @@
 
 import { isConnectionLost } from "./failure.ts";
 
-/** As many are under way at once: while one waits for the disk, the next is worked on. */
-const MOST_UNDER_WAY = 1;
+/** While one waits for the disk another is worked on, if it is large enough to be worth a commit of its own. */
+const MOST_UNDER_WAY = 2;
+const LARGE_ENOUGH = 16;
 /** Locks are held, and everybody in it waits, until a batch has been committed. */
 const MOST_IN_ONE = 32;
 
@@ -47,7 +48,7 @@ export class Batches<Question, Answer> {
 
   /** Sends when all have asked who are about to: answers to one batch, or requests that came together, ask together. */
   #gather(): void {
-    if (this.#isGathering || this.#underWay >= MOST_UNDER_WAY) return;
+    if (this.#isGathering || !this.#maySend()) return;
     this.#isGathering = true;
     setImmediate(() => {
       this.#isGathering = false;
@@ -55,13 +56,20 @@ export class Batches<Question, Answer> {
     });
   }
 
+  #maySend(): boolean {
+    return (
+      this.#waiting.length > 0 &&
+      (this.#underWay === 0 || (this.#underWay < MOST_UNDER_WAY && this.#waiting.length >= LARGE_ENOUGH))
+    );
+  }
+
   #send(): void {
-    while (this.#underWay < MOST_UNDER_WAY && this.#waiting.length > 0) {
+    while (this.#maySend()) {
       const batch = this.#waiting.splice(0, MOST_IN_ONE);
       this.#underWay += 1;
       void this.#settle(batch).finally(() => {
         this.#underWay -= 1;
-        if (this.#waiting.length > 0) this.#gather();
+        this.#gather();
       });
     }
   }

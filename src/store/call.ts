@@ -60,7 +60,7 @@ function batchesOf(pool: pg.Pool, db: Db): Batches<Question, unknown> {
     async (questions) => {
       const { rows } = await pool.query<{ answer: unknown }>({
         name: "answer_at_once",
-        text: "select answer_at_once(q.what, q.p) as answer from unnest($1::text[], $2::jsonb[]) as q (what, p)",
+        text: "select answer from unnest(answer_at_once($1::text[], $2::jsonb[])) with ordinality a (answer, n) order by n",
         values: [
           questions.map(({ call }) => call.name),
           questions.map(({ parameters }) => JSON.stringify(parameters)),

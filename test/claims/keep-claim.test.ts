@@ -69,9 +69,10 @@ async function write(given: Case): Promise<RecordRef> {
   if (!given.claim) return ref;
   const { live, actor, leaseEndsIn } = given.claim;
   await pool.query(
-    `insert into claim (repository_id, topic, id, fence, live, owner, actor, region, lease_seconds, granted_at, lease_expires_at)
-     values ($1, $2, $3, $4, $5, 'w/a', $6, 'local', 60, now(), now() + make_interval(secs => $7))`,
-    [...key, MARK, live, actor, leaseEndsIn],
+    `insert into claim (repository_id, topic, id, fence, live, owner, actor, region, lease_seconds, granted_at, lease_expires_at,
+       grants)
+     values ($1, $2, $3, $4, $5, 'w/a', $6, 'local', 60, now(), now() + make_interval(secs => $7), greatest(1, $8::int))`,
+    [...key, MARK, live, actor, leaseEndsIn, given.attempts],
   );
   for (let fence = MARK - given.attempts + 1; fence <= MARK; fence += 1) {
     await pool.query(

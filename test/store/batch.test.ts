@@ -19,23 +19,57 @@ function asked(alone: (question: number) => Promise<string> = async (question) =
 }
 
 /** Lets everything run that waits for nothing. */
-const pause = () => new Promise((resolve) => setImmediate(resolve));
+const pause = async () => {
+  for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+};
 const failure = (code: string) => Object.assign(new Error(`failed with ${code}`), { code });
 const as = (prefix: string, { questions }: Sent) => questions.map((question) => `${prefix} ${question}`);
 
 describe("batches", () => {
-  it("asks at once while nothing is under way, and together what comes meanwhile", async () => {
+  it("asks together what comes together, and then what came meanwhile", async () => {
     const { sent, ask } = asked();
-    const answers = [1, 2, 3, 4, 5].map(ask);
-    expect(sent.map(({ questions }) => questions)).toEqual([[1], [2]]);
-    sent[0]?.answer(["one 1"]);
+    const first = [1, 2].map(ask);
     await pause();
-    expect(sent[2]?.questions).toEqual([3, 4, 5]);
-    sent[2]?.answer(as("two", sent[2]));
-    sent[1]?.answer(["three 2"]);
-    expect(await Promise.all(answers)).toEqual(["one 1", "three 2", "two 3", "two 4", "two 5"]);
+    const later = [3, 4, 5].map(ask);
+    await pause();
+    expect(sent.map(({ questions }) => questions)).toEqual([[1, 2]]);
+    sent[0]?.answer(as("one", sent[0]));
+    expect(await Promise.all(first)).toEqual(["one 1", "one 2"]);
+    await pause();
+    expect(sent[1]?.questions).toEqual([3, 4, 5]);
+    sent[1]?.answer(as("two", sent[1]));
+    expect(await Promise.all(later)).toEqual(["two 3", "two 4", "two 5"]);
     void ask(6);
-    expect(sent[3]?.questions).toEqual([6]);
+    await pause();
+    expect(sent[2]?.questions).toEqual([6]);
+  });
+
+  it("what those ask who were answered together goes together", async () => {
+    const { sent, ask } = asked();
+    for (const number of [1, 2, 3]) void ask(number).then(() => ask(number + 10));
+    await pause();
+    sent[0]?.answer(as("to", sent[0]));
+    await pause();
+    await pause();
+    expect(sent.map(({ questions }) => questions)).toEqual([
+      [1, 2, 3],
+      [11, 12, 13],
+    ]);
+  });
+
+  it("a second batch goes beside the first when many wait, and a third does not", async () => {
+    const { sent, ask } = asked();
+    void ask(0);
+    await pause();
+    for (let number = 1; number <= 15; number += 1) void ask(number);
+    await pause();
+    expect(sent).toHaveLength(1);
+    void ask(16);
+    await pause();
+    expect(sent[1]?.questions).toHaveLength(16);
+    for (let number = 17; number <= 60; number += 1) void ask(number);
+    await pause();
+    expect(sent).toHaveLength(2);
   });
 
   it("takes them in their order, and not too many at once", async () => {
@@ -54,17 +88,14 @@ describe("batches", () => {
   it("asks alone what a batch cannot answer, and makes nobody wait for that", async () => {
     const slow = Promise.withResolvers<string>();
     const { sent, ask } = asked(() => slow.promise);
-    void ask(1);
-    void ask(2);
     const [three, four] = [ask(3), ask(4)];
-    sent[0]?.answer(["to 1"]);
     await pause();
-    sent[2]?.answer([null, "to 4"]);
+    sent[0]?.answer([null, "to 4"]);
     expect(await four).toBe("to 4");
     // The place is free although 3 is still being asked.
     void ask(5);
     await pause();
-    expect(sent[3]?.questions).toEqual([5]);
+    expect(sent[1]?.questions).toEqual([5]);
     slow.resolve("alone 3");
     expect(await three).toBe("alone 3");
   });
@@ -74,12 +105,9 @@ describe("batches", () => {
       if (question === 3) throw failure("22003");
       return `alone ${question}`;
     });
-    void ask(1);
-    void ask(2);
     const answers = Promise.allSettled([ask(3), ask(4)]);
-    sent[0]?.answer(["to 1"]);
     await pause();
-    sent[2]?.fail(failure("22003"));
+    sent[0]?.fail(failure("22003"));
     expect(await answers).toEqual([
       { status: "rejected", reason: failure("22003") },
       { status: "fulfilled", value: "alone 4" },
@@ -92,12 +120,9 @@ describe("batches", () => {
       alone.push(question);
       return "";
     });
-    void ask(1);
-    void ask(2);
     const answers = Promise.allSettled([ask(3), ask(4)]);
-    sent[0]?.answer(["to 1"]);
     await pause();
-    sent[2]?.fail(code === "" ? new Error("what is this?") : failure(code));
+    sent[0]?.fail(code === "" ? new Error("what is this?") : failure(code));
     expect((await answers).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
     expect(alone).toEqual([]);
   });
