@@ -28,18 +28,14 @@ begin
     if f.more then
       if p_many then return null; end if;
       if has_locks then return json_build_object('from', num, 'busy', busy); end if;
+    elsif not lock_at_once(repo, 'backlog', p_id) then
+      busy := busy || num;
       has_locks := true;
-      answer := take_claim(repo, 'backlog', p_id, p_owner, p_actor, p_region, p_deployment, p_lease, 'item', false, false,
-        null, p_replica, 0);
-    else
-      has_locks := true;
-      if not lock_at_once(repo, 'backlog', p_id) then
-        busy := busy || num;
-        continue;
-      end if;
-      answer := decide_claim(repo, 'backlog', p_id, p_owner, p_actor, p_region, p_deployment, p_lease, 'item', false, false,
-        null, p_replica, 0);
+      continue;
     end if;
+    has_locks := true;
+    answer := take_claim(repo, 'backlog', p_id, p_owner, p_actor, p_region, p_deployment, p_lease, 'item', false, false,
+      null, p_replica, 0);
     if (answer ->> 'granted')::boolean then
       return json_build_object('number', num, 'claim', answer, 'anchored',
         exists (select 1 from anchor where repository_id = repo and topic = 'backlog' and id = p_id));
@@ -48,30 +44,80 @@ begin
   return json_build_object('busy', busy);
 end $$;
 
--- As in 0021; and the first of several items, which takes its locks itself.
-create or replace function answer_at_once(what text, p jsonb) returns json language plpgsql volatile as $$
+-- As in 0021; and the first of several items.
+create or replace function answer_at_once(what text[], p jsonb[]) returns json[] language plpgsql volatile
+set lock_timeout = '100ms' as $$
 declare
-  repo bigint := p ->> 0;
-  p_topic text := p ->> 1;
-  p_id text := p ->> 2;
+  answers json[] := '{}';
+  given new_grant[] := '{}';
+  ended_ claim_end[] := '{}';
+  -- Records that these are about.
+  changed text[] := '{}';
+  q jsonb;
+  key text;
+  repo bigint;
+  p_topic text;
+  p_id text;
+  answer json;
+  c claim_decision;
+  r release_decision;
 begin
-  if what = 'take_next' then
-    return take_next(repo, (p ->> 1)::integer[], p ->> 2, p ->> 3, p ->> 4, p ->> 5, (p ->> 6)::integer, p ->> 7, true);
-  end if;
-  if not lock_at_once(repo, p_topic, p_id) then return null; end if;
-  case what
-    when 'take_claim' then
-      return json_build_object(
-        'claim', decide_claim(repo, p_topic, p_id, p ->> 3, p ->> 4, p ->> 5, p ->> 6, (p ->> 7)::integer, p ->> 8,
-          (p ->> 9)::boolean, (p ->> 10)::boolean, (p ->> 11)::bigint, p ->> 12, (p ->> 13)::integer),
-        'anchored', exists (select 1 from anchor a where a.repository_id = repo and a.topic = p_topic and a.id = p_id));
-    when 'renew_claim' then
-      return renew_claim(repo, p_topic, p_id, (p ->> 3)::bigint, p ->> 4, (p ->> 5)::integer);
-    when 'release_claim' then
-      return to_json(release_claim(repo, p_topic, p_id, (p ->> 3)::bigint, p ->> 4, p ->> 5, (p ->> 6)::boolean));
-    when 'write_scalars' then
-      return write_record(repo, p_topic, p_id, (p ->> 3)::bigint, p ->> 4, p ->> 5, p -> 6, '{}', '{}', (p ->> 7)::boolean);
-  end case;
+  for n in 1 .. cardinality(what) loop
+    q := p[n];
+    repo := q ->> 0;
+    p_topic := q ->> 1;
+    p_id := q ->> 2;
+    if what[n] = 'take_next' then
+      -- It goes through what the others may have been granted, and takes its locks itself.
+      perform write_grants(given);
+      perform write_releases(ended_);
+      given := '{}';
+      ended_ := '{}';
+      changed := '{}';
+      answers := array_append(answers, take_next(repo, (q ->> 1)::integer[], q ->> 2, q ->> 3, q ->> 4, q ->> 5,
+        (q ->> 6)::integer, q ->> 7, true));
+      continue;
+    end if;
+    key := repo || '/' || p_topic || '/' || p_id;
+    -- Whoever comes second sees what the first one did.
+    if key = any (changed) then
+      perform write_grants(given);
+      perform write_releases(ended_);
+      given := '{}';
+      ended_ := '{}';
+      changed := '{}';
+    end if;
+    answer := null;
+    if lock_at_once(repo, p_topic, p_id) then
+      case what[n]
+        when 'take_claim' then
+          c := decide_claim(repo, p_topic, p_id, q ->> 3, q ->> 4, q ->> 5, q ->> 6, (q ->> 7)::integer, q ->> 8,
+            (q ->> 9)::boolean, (q ->> 10)::boolean, (q ->> 11)::bigint, q ->> 12, (q ->> 13)::integer);
+          answer := json_build_object('claim', c.answer, 'anchored', (c.given).fence is not null
+            and exists (select 1 from anchor a where a.repository_id = repo and a.topic = p_topic and a.id = p_id));
+          if (c.given).fence is not null then
+            given := array_append(given, c.given);
+            changed := array_append(changed, key);
+          end if;
+        when 'release_claim' then
+          r := decide_release(repo, p_topic, p_id, (q ->> 3)::bigint, q ->> 4, q ->> 5, (q ->> 6)::boolean);
+          answer := to_json(r.answer);
+          if (r.ended).fence is not null then
+            ended_ := array_append(ended_, r.ended);
+            changed := array_append(changed, key);
+          end if;
+        when 'renew_claim' then
+          answer := renew_claim(repo, p_topic, p_id, (q ->> 3)::bigint, q ->> 4, (q ->> 5)::integer);
+        when 'write_scalars' then
+          answer := write_record(repo, p_topic, p_id, (q ->> 3)::bigint, q ->> 4, q ->> 5, q -> 6, '{}', '{}',
+            (q ->> 7)::boolean);
+      end case;
+    end if;
+    answers := array_append(answers, answer);
+  end loop;
+  perform write_grants(given);
+  perform write_releases(ended_);
+  return answers;
 end $$;
 
 -- ---------------------------------------------------------------- half-made groupings

@@ -92,7 +92,7 @@ const aRegion = fc.constantFrom(null, "local", "eu");
 
 /** Written and read together: the cost is in the round trips. */
 const AT_ONCE = 25;
-const RUNS = 80;
+const RUNS = 40;
 const CHECKERS = 3;
 
 interface Case {
