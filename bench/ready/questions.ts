@@ -4,7 +4,7 @@ import type { App } from "../../src/app.ts";
 import { ADMIN } from "../../src/services/caller.ts";
 import { claimNext } from "../../src/services/claim-next.ts";
 import { repositoryByName } from "../../src/services/repository-by-name.ts";
-import { headOf } from "../../src/store/ready-items.ts";
+import { offeredHead } from "../../src/store/ready-items.ts";
 import { HttpConnection } from "../claims/http-connection.ts";
 import { TOKEN } from "../claims/leasehold.ts";
 import { measure, percentile } from "../claims/measure.ts";
@@ -61,7 +61,7 @@ export async function askAll(
     );
     await query(url, "vacuum claim, claim_grant");
   };
-  const head = () => headOf(deps.db, { repositoryId: REPOSITORY, region: null }, "offered", [], LIMIT);
+  const head = () => offeredHead(deps.db, { repositoryId: REPOSITORY, region: null }, LIMIT);
   const questions: Question[] = [
     { what: "ready query", ask: head },
     {

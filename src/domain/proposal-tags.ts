@@ -1,6 +1,7 @@
 /** The tags of a proposal: those that stand only once, and what they may say (protocol 2). */
 
 import { isRegion } from "./region.ts";
+import { malformedResource, RESOURCE_KEY_RULE } from "./resources.ts";
 import { isPhase, MANDATORY_PREFIXES, tagValues } from "./tags.ts";
 
 /** What is wrong with them, for the caller; null: nothing. Reserved ones are refused elsewhere. */
@@ -13,6 +14,8 @@ export function proposalTagsFault(tags: readonly string[]): string | null {
   if (phase !== undefined && !isPhase(phase)) return "phase: is research, implementation or integration";
   const [region] = tagValues(tags, "homeRegion:");
   if (region !== undefined && !isRegion(region)) return "homeRegion: is a region's name";
+  const resource = malformedResource(tags);
+  if (resource !== null) return `${resource}: after resource: comes ${RESOURCE_KEY_RULE}`;
   const [base] = tagValues(tags, "baseBranch:");
   return base === "" ? "baseBranch: names a branch" : null;
 }

@@ -20,6 +20,12 @@ export const RESOURCE_KEY_PATTERN = /^[a-z0-9][a-z0-9\-_./]{0,127}$/;
 export const RESOURCE_KEY_RULE =
   "a resource key: a-z 0-9 - _ . /, a letter or digit first, at most 128 characters";
 
+/** The first tag that names a resource by what is no key; null: none does. */
+export const malformedResource = (tags: readonly string[]): string | null =>
+  tags.find(
+    (tag) => tag.startsWith(RESOURCE_TAG) && !RESOURCE_KEY_PATTERN.test(tag.slice(RESOURCE_TAG.length)),
+  ) ?? null;
+
 /** However long a requirement asks for it. */
 const MAX_TTL_SECONDS = 86_400;
 

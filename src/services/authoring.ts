@@ -25,7 +25,7 @@ import type { Repository } from "../store/repositories.ts";
 import type { Caller } from "./caller.ts";
 import type { Deps } from "./deps.ts";
 import { holdSettings } from "./hold-settings.ts";
-import type { Once } from "./once.ts";
+import { Once } from "./once.ts";
 import { archived, busy, type Scene, unavailable } from "./open-issue.ts";
 import { ChangedMeanwhile } from "./settle-delivery.ts";
 import { clientOf } from "./supervise-requests.ts";
@@ -55,6 +55,19 @@ const keyOf = (asked: Asked) => ({
   requestKey: asked.once?.key ?? `body:${fingerprintOf(asked)}`,
 });
 
+/** Answers are kept under a UUID: the caller's, or one made of what stands for it. */
+export function answerKeyOf(requestKey: string): string {
+  if (!requestKey.startsWith("body:")) return requestKey;
+  const digest = createHash("sha256").update(requestKey).digest("hex");
+  return [
+    digest.slice(0, 8),
+    digest.slice(8, 12),
+    digest.slice(12, 16),
+    digest.slice(16, 20),
+    digest.slice(20, 32),
+  ].join("-");
+}
+
 /** Whether this very request was accepted before and is unfinished. Then its checks were made. */
 export async function isUnfinished(deps: Deps, asked: Asked): Promise<boolean> {
   const found = await findUnfinished(deps.db, asked);
@@ -65,6 +78,14 @@ async function findUnfinished(db: Db, asked: Asked): Promise<Authoring | null> {
   const byKey = await findAuthoringByKey(db, keyOf(asked));
   if (byKey !== null || asked.branch === null) return byKey;
   return findAuthoringByBranch(db, asked.repository.id, asked.branch);
+}
+
+/** Throws the answer if the request was sent without a key, failed, and was finished since (`continue-groupings.ts`). */
+export async function assertNotFinished(deps: Deps, asked: Asked): Promise<void> {
+  if (asked.once !== null) return;
+  const { actor, requestKey } = keyOf(asked);
+  const key = { actor, key: answerKeyOf(requestKey), fingerprint: fingerprintOf(asked) };
+  await new Once(deps, key, (_, answer) => JSON.stringify(answer)).assertNew();
 }
 
 /** Throws unless GitHub can be asked to open something in the repository now. */
@@ -82,16 +103,26 @@ export async function assertWritable(deps: Deps, repository: Repository): Promis
   return installationId;
 }
 
-/** Works on the request until `steps` end; then it is free for whoever sends it again. */
-export async function author<T>(
-  deps: Deps,
-  asked: Asked,
-  steps: (scene: Scene, slots: ReadonlyMap<string, Slot>) => Promise<T>,
-): Promise<T> {
+type Steps<T> = (scene: Scene, slots: ReadonlyMap<string, Slot>) => Promise<T>;
+
+/** Works on the request until `steps` end; then it is free for whoever sends it again, and for the job that goes on. */
+export async function author<T>(deps: Deps, asked: Asked, steps: Steps<T>): Promise<T> {
   const { repository } = asked;
   const installationId = await assertWritable(deps, repository);
-  const worker = `${deps.replica}/${randomUUID()}`;
+  const worker = workerName(deps);
   const id = await begin(deps, asked, worker);
+  return workOn(deps, { repository, installationId, id, worker }, steps);
+}
+
+/** Names one piece of work of this process. */
+export const workerName = (deps: Deps): string => `${deps.replica}/${randomUUID()}`;
+
+/** Works on a request that is in our hands. */
+export async function workOn<T>(
+  deps: Deps,
+  { repository, installationId, id, worker }: Taken,
+  steps: Steps<T>,
+): Promise<T> {
   const work = { repositoryId: repository.id, id, worker };
   try {
     const client = await clientOf(deps, installationId);
@@ -106,6 +137,13 @@ export async function author<T>(
       deps.log.warn({ err: error }, "an unfinished request stays taken until it lapses"),
     );
   }
+}
+
+interface Taken {
+  readonly repository: Repository;
+  readonly installationId: number;
+  readonly id: string;
+  readonly worker: string;
 }
 
 /** Finds the unfinished request or writes down a new one, and takes it into our hands. Answers its id. */
@@ -125,7 +163,10 @@ async function begin(deps: Deps, asked: Asked, worker: string): Promise<string> 
     const id = randomUUID();
     const slots = asked.refs.map((ref) => ({ ref, mark: randomUUID() }));
     const { kind, branch, request } = asked;
-    await insertAuthoring(trx, { ...keyOf(asked), id, kind, fingerprint, branch, request }, slots);
+    const { caller: view, once } = asked;
+    const answerFingerprint = once?.fingerprint ?? fingerprint;
+    const written = { ...keyOf(asked), id, kind, fingerprint, branch, request, view, answerFingerprint };
+    await insertAuthoring(trx, written, slots);
     await takeAuthoring(trx, { repositoryId, id, worker });
     return id;
   });
@@ -164,7 +205,7 @@ async function giveUp(trx: Trx, asked: Asked, found: Authoring): Promise<void> {
 /** The last step: writes the records and ends the request, in one transaction, in which a keyed answer is kept. */
 export async function finish<T>(
   deps: Deps,
-  asked: Asked,
+  { once }: Pick<Asked, "once">,
   scene: Scene,
   write: (inside: Deps, trx: Trx) => Promise<T>,
 ): Promise<T> {
@@ -176,7 +217,6 @@ export async function finish<T>(
       await endAuthoring(trx, scene.work.repositoryId, scene.work.id);
       return answer;
     });
-  const { once } = asked;
   try {
     const answer =
       once === null

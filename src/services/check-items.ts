@@ -6,7 +6,14 @@ import { itemRef } from "../domain/record-key.ts";
 import { prioritiesOfLabels, tagValues, withTag } from "../domain/tags.ts";
 import { type Db, inTransaction, type Trx } from "../store/database.ts";
 import { priorityOfEpic } from "../store/groupings.ts";
-import { askItemChecks, keepDefects, takeChecks } from "../store/item-checks.ts";
+import {
+  askItemChecks,
+  type ItemToCheck,
+  isCheckWaiting,
+  keepDefects,
+  takeChecks,
+  takeChecksOf,
+} from "../store/item-checks.ts";
 import { itemViews } from "../store/item-facts.ts";
 import type { ItemView } from "../store/item-view.ts";
 import { findRecord, setRecordTags, tryLockRecord } from "../store/records.ts";
@@ -28,6 +35,19 @@ export async function checkItems(db: Db): Promise<boolean> {
     }
     return items.length > 0;
   });
+}
+
+/**
+ * Looks at one item now, if its facts changed since somebody did. False: they did not. So nobody is refused for a defect
+ * that was mended.
+ */
+export async function checkAtOnce(db: Db, at: ItemToCheck): Promise<boolean> {
+  if (!(await isCheckWaiting(db, at))) return false;
+  await inTransaction(db, async (trx) => {
+    await takeChecksOf(trx, at);
+    await checkOf(trx, at.repositoryId, [at.number]);
+  });
+  return true;
 }
 
 async function checkOf(trx: Trx, repositoryId: number, numbers: readonly number[]): Promise<void> {

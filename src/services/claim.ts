@@ -2,30 +2,24 @@
 
 import type { ClaimAnswer, ClaimRequest } from "../contract/claims.ts";
 import { Problem } from "../contract/problem.ts";
-import { RadiusIndex } from "../domain/blast-radius.ts";
-import { workingBranch } from "../domain/branch-names.ts";
 import { clampLease } from "../domain/lease.ts";
 import { numberOfRef, type RecordRef, recordKey } from "../domain/record-key.ts";
 import type { View } from "../domain/scope.ts";
-import { tagValue } from "../domain/tags.ts";
 import { releaseMarker } from "../store/claim-line.ts";
-import type { Db } from "../store/database.ts";
-import { branchOfIntegrated } from "../store/groupings.ts";
-import { radiiInFlight } from "../store/radii.ts";
 import type { Repository } from "../store/repositories.ts";
 import {
   type ClaimCall,
   type ClaimGrantedRow,
   type ClaimRefusedRow,
   type ClaimRow,
-  type TakenResource,
   takeClaim,
 } from "../store/take-claim.ts";
 import type { Caller } from "./caller.ts";
+import { checkAtOnce } from "./check-items.ts";
 import type { LineAnswer } from "./claim-line.ts";
 import type { Deps } from "./deps.ts";
+import { granted } from "./granted-claim.ts";
 import type { Once } from "./once.ts";
-import { resumePack } from "./resume-pack.ts";
 import { onlySeen } from "./sight.ts";
 import { takeBack } from "./take-back.ts";
 
@@ -60,8 +54,11 @@ const MARK_AFTER_SECONDS = 2;
  * `delivery`, a grant that does not reach its caller is taken back; without one nobody can wait.
  */
 export async function claim(...asked: Parameters<typeof takeOrWait>): Promise<ClaimAnswer> {
-  const answer = await takeOrWait(...asked);
-  const [{ metrics }] = asked;
+  return counted(asked[0], await takeOrWait(...asked));
+}
+
+/** In the metrics. */
+export function counted<T extends ClaimAnswer>({ metrics }: Deps, answer: T): T {
   metrics.claimed(answer.granted ? "granted" : answer.reason);
   if (answer.granted && answer.previous?.lapsed)
     metrics.reclaimed(answer.previous.owner === answer.owner ? "same_owner" : "other");
@@ -93,16 +90,34 @@ async function takeOrWait(
     markAfterSeconds: 0,
   };
   const attempt = new Attempt(deps, caller, target, once);
-  const answer = await attempt.take(call);
+  const first = await attempt.take(call);
+  // A defect may be mended already, and nobody has looked since.
+  const answer = (await isMended(deps, target, first)) ? await attempt.take(call) : first;
   if (answer.granted) {
-    // Under an idempotency key the answer is kept: whoever did not get it asks again.
-    if (delivery === null || once !== null) deps.wake.outbox();
-    else onDelivery(deps, call, answer.fence, delivery, async () => deps.wake.outbox());
+    promised(deps, call.ref, answer.fence, delivery, once);
     return attempt.granted(call, answer);
   }
   if (answer.ticket == null || delivery === null) return refused(deps, caller, target, answer);
   const waiting = { ...call, wait: false, ticket: answer.ticket, markAfterSeconds: MARK_AFTER_SECONDS };
   return awaitTurn(deps, caller, target, attempt, waiting, waitSeconds * 1000, delivery);
+}
+
+/** The marker may go out at once, unless the answer is lost on its way. Under an idempotency key it is kept, and asked for again. */
+export function promised(
+  deps: Deps,
+  ref: RecordRef,
+  fence: number,
+  delivery: Delivery | null,
+  once: Once | null,
+): void {
+  if (delivery === null || once !== null) deps.wake.outbox();
+  else onDelivery(deps, ref, fence, delivery, async () => deps.wake.outbox());
+}
+
+async function isMended({ db }: Deps, target: ClaimTarget, answer: ClaimRow): Promise<boolean> {
+  const number = numberOfRef(target);
+  if (answer.granted || !answer.flawed || number === null) return false;
+  return checkAtOnce(db, { repositoryId: target.repository.id, number });
 }
 
 /** A caller's tries at one claim. Under an idempotency key the answer is made where it is kept, in the grant's transaction. */
@@ -176,7 +191,7 @@ async function awaitTurn(
     );
   if (answer === "gone") return refused(deps, caller, target, { granted: false, reason: "timeout" });
   if (!answer.granted) return refused(deps, caller, target, answer);
-  onDelivery(deps, call, answer.fence, delivery, async () => {
+  onDelivery(deps, call.ref, answer.fence, delivery, async () => {
     await releaseMarker(deps.db, call.ref, answer.fence);
     deps.wake.outbox();
   });
@@ -186,7 +201,7 @@ async function awaitTurn(
 /** When it is known whether the answer reached the caller: the marker may go out, or the grant is taken back. */
 function onDelivery(
   deps: Deps,
-  { ref }: ClaimCall,
+  ref: RecordRef,
   fence: number,
   delivery: Delivery,
   delivered: () => Promise<void>,
@@ -228,69 +243,3 @@ const contention = (answer: Refused) =>
         contendedResources: [...answer.contendedResources],
       }
     : {};
-
-async function granted(
-  deps: Deps,
-  view: View,
-  target: ClaimTarget,
-  call: ClaimCall,
-  answer: ClaimGrantedRow,
-): Promise<ClaimAnswer> {
-  const { previous } = answer;
-  const number = numberOfRef(target);
-  return {
-    granted: true,
-    key: recordKey(target.repository, target.topic, target.id),
-    owner: call.owner,
-    region: call.region,
-    scope: call.scope,
-    fencingToken: answer.fence,
-    leaseSeconds: call.leaseSeconds,
-    leaseExpiresAt: new Date(answer.leaseExpiresAt).toISOString(),
-    attempt: answer.attempt,
-    custodyChanged: answer.newAttempt,
-    previous: previous && { owner: previous.owner, fencingToken: previous.fence, lapsed: previous.lapsed },
-    title: answer.title,
-    ...(number === null ? {} : await itemPart(deps, view, target, number, answer)),
-  };
-}
-
-async function itemPart(
-  deps: Deps,
-  view: View,
-  { repository }: ClaimTarget,
-  number: number,
-  { tags, url, previous, ownPull, anchored, resources }: ClaimGrantedRow,
-) {
-  const type = tagValue(tags ?? [], "type:") ?? repository.settings.defaults.type;
-  const baseBranch = tagValue(tags ?? [], "baseBranch:");
-  const isIntegration = tagValue(tags ?? [], "phase:") === "integration";
-  // Only an integration item costs a second look.
-  const integrated = isIntegration ? await branchOfIntegrated(deps.db, repository.id, number) : null;
-  return {
-    number,
-    baseBranch,
-    workingBranch: integrated ?? workingBranch({ number, type, epicBranch: baseBranch }),
-    // Who takes what nobody had has nothing to read up on: the common grant is one call to the database.
-    resume: previous === null && !ownPull ? null : await resumePack(deps.db, repository, number),
-    overlaps:
-      anchored || repository.settings.requireAnchors
-        ? await onlySeen(deps.db, view, repository.id, await overlaps(deps.db, repository, number))
-        : [],
-    resources: (resources ?? []).map(takenBody),
-    url,
-  };
-}
-
-export const takenBody = ({ key, mode, expiresAt }: TakenResource) => ({
-  key,
-  mode,
-  expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString(),
-});
-
-/** The items in flight whose blast radius meets that of this one, which is in flight itself (protocol 6, step 11). */
-async function overlaps(db: Db, repository: Repository, number: number): Promise<number[]> {
-  const inFlight = await radiiInFlight(db, repository.id, repository.settings);
-  const own = inFlight.find((item) => item.number === number);
-  return own ? new RadiusIndex(inFlight).meets(own) : [];
-}

@@ -15,6 +15,7 @@ import {
 } from "../domain/grouping-plan.ts";
 import type { IssueSnapshot } from "../domain/mirror-merge.ts";
 import { BACKLOG, itemId, itemTarget } from "../domain/record-key.ts";
+import type { View } from "../domain/scope.ts";
 import { ensureBranch } from "../github/branches.ts";
 import type { Slot } from "../store/authoring.ts";
 import { inTransaction } from "../store/database.ts";
@@ -22,7 +23,7 @@ import { findParent } from "../store/groupings.ts";
 import { findBlocker } from "../store/item-facts.ts";
 import { findItem, itemsBasedOn } from "../store/items.ts";
 import { findRepositoryById, type Repository } from "../store/repositories.ts";
-import { type Asked, assertWritable, author, finish, isUnfinished } from "./authoring.ts";
+import { type Asked, assertNotFinished, assertWritable, author, finish, isUnfinished } from "./authoring.ts";
 import type { Caller } from "./caller.ts";
 import type { Deps } from "./deps.ts";
 import { passFence } from "./fenced-write.ts";
@@ -56,6 +57,7 @@ export async function createGrouping(
   const branch = `${grouping.epic.type}/epic/${grouping.epic.slug}`;
   const refs = [EPIC, ...request.items.map(({ ref }) => ref)];
   const asked: Asked = { kind: "grouping", repository, caller, request, branch, refs, once };
+  await assertNotFinished(deps, asked);
   const isResumed = await isUnfinished(deps, asked);
   const plan = planned(grouping, isResumed ? null : await factsOf(deps, repository, grouping));
   if (!isResumed) {
@@ -63,29 +65,50 @@ export async function createGrouping(
     if (request.emittedBy !== null) await assertEmitter(deps, caller, repository, request.emittedBy, token);
   }
 
-  return author(deps, asked, async (scene, slots) => {
-    const issues = await openAll(deps, scene, slots, request, plan);
-    const { defaultBranch } = repository;
-    const isMade = await askingGitHub(deps, scene, () =>
-      ensureBranch(scene.client, repository, branch, defaultBranch),
-    );
-    return finish(deps, asked, scene, async (inside, trx) => ({
-      ...(await saveGrouping(
-        trx,
-        inside,
-        {
-          repository,
-          plan,
-          grouping,
-          issues,
-          emittedBy: request.emittedBy,
-        },
-        caller,
-      )),
-      branch,
-      ...(isMade ? {} : { branchCommand: `git push origin origin/${defaultBranch}:refs/heads/${branch}` }),
-    }));
-  });
+  return author(deps, asked, (scene, slots) =>
+    makeGrouping(deps, scene, slots, { request, grouping, plan, branch, view: caller, once }),
+  );
+}
+
+/** A grouping whose checks were made. */
+export interface Accepted {
+  readonly request: GroupingRequest;
+  readonly grouping: AskedGrouping;
+  readonly plan: GroupingPlan;
+  readonly branch: string;
+  /** What its caller may see. */
+  readonly view: View;
+  readonly once: Once | null;
+}
+
+/** What is left of one that was accepted before, in this very form. */
+export function acceptedBefore(
+  repository: Repository,
+  request: GroupingRequest,
+): Pick<Accepted, "grouping" | "plan"> {
+  const grouping = askedGrouping(request, repository);
+  return { grouping, plan: planned(grouping, null) };
+}
+
+/** Opens what is not open yet, and writes the records. */
+export async function makeGrouping(
+  deps: Deps,
+  scene: Scene,
+  slots: ReadonlyMap<string, Slot>,
+  { request, grouping, plan, branch, view, once }: Accepted,
+): Promise<GroupingAnswer> {
+  const { repository } = scene;
+  const { defaultBranch } = repository;
+  const issues = await openAll(deps, scene, slots, request, plan);
+  const isMade = await askingGitHub(deps, scene, () =>
+    ensureBranch(scene.client, repository, branch, defaultBranch),
+  );
+  const opened = { repository, plan, grouping, issues, emittedBy: request.emittedBy };
+  return finish(deps, { once }, scene, async (inside, trx) => ({
+    ...(await saveGrouping(trx, inside, opened, view)),
+    branch,
+    ...(isMade ? {} : { branchCommand: `git push origin origin/${defaultBranch}:refs/heads/${branch}` }),
+  }));
 }
 
 /** Throws `scope_forbidden` unless all of it will lie within the caller's scope, and hangs on nothing beyond it. */

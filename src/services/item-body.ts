@@ -29,22 +29,25 @@ export async function itemBody(
   asker: Asker,
   view: View | null = null,
 ): Promise<ItemBody> {
-  const [body] = await itemBodies(db, repository, [item], asker, view);
+  const [body] = await itemBodies(db, repository, [item], asker, { view });
   if (body === undefined) throw new Error("an item has one body");
   return body;
 }
 
-/** Several items: what is asked besides their views is asked of all at once. */
+/** Several items: what is asked besides their views is asked of all at once, unless it is given. */
 export async function itemBodies(
   db: Db,
   repository: Repository,
   items: readonly SeenItem[],
   asker: Asker,
-  view: View | null = null,
+  {
+    view = null,
+    resumes: known,
+  }: { readonly view?: View | null; readonly resumes?: ReadonlyMap<number, ResumeRow> } = {},
 ): Promise<ItemBody[]> {
   const numbersOf = (some: readonly SeenItem[]): number[] => some.map(({ facts }) => facts.number);
   const [resumes, times] = await Promise.all([
-    findResumes(db, repository.id, numbersOf(items)),
+    known ?? findResumes(db, repository.id, numbersOf(items)),
     defectTimes(db, repository.id, numbersOf(items.filter(({ defects }) => defects.length > 0))),
   ]);
   return Promise.all(

@@ -107,6 +107,11 @@ export class Once {
     return this.#key.key;
   }
 
+  /** Tells the request from others under the same key. */
+  get fingerprint(): string {
+    return this.#key.fingerprint;
+  }
+
   /** Throws if the key has its answer already. */
   async assertNew(): Promise<void> {
     const kept = await findAnswer(this.#deps.db, this.#key);

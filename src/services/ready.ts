@@ -7,25 +7,15 @@
 import { MOST_COUNTED, type ReadyAnswer, type ReadyQuery } from "../contract/items.ts";
 import { RadiusIndex, reachOf } from "../domain/blast-radius.ts";
 import { hasCircle } from "../domain/circles.ts";
-import { byUrgency, type Verdict, whyNotReady } from "../domain/ready-set.ts";
+import { type Verdict, whyNotReady } from "../domain/ready-set.ts";
 import { itemOfTarget } from "../domain/record-key.ts";
 import type { View } from "../domain/scope.ts";
-import { listDefects } from "../store/item-checks.ts";
+import { findResumes } from "../store/handover.ts";
 import { itemViews } from "../store/item-facts.ts";
 import type { ItemView } from "../store/item-view.ts";
-import { radiiInFlight, radiiOf } from "../store/radii.ts";
-import {
-  countStandings,
-  type Flight,
-  firstParked,
-  flights,
-  headOf,
-  heldBack,
-  leastThreshold,
-  nearAnchors,
-  type Placed,
-  type Standing,
-} from "../store/ready-items.ts";
+import type { ItemRadius, RadiusInFlight } from "../store/radii.ts";
+import type { Flight, Placed, Standing } from "../store/ready-items.ts";
+import { countStandings, readHeads, readSurroundings } from "../store/ready-reading.ts";
 import { openEdges, restOf } from "../store/ready-verdict.ts";
 import type { Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
@@ -43,72 +33,84 @@ export async function ready(
   if (view.scope !== null) return readyWithin(deps, repository, query, view);
   const { db } = deps;
   const { limit } = query;
+  const { settings } = repository;
   const where = { repositoryId: repository.id, region: query.region ?? null };
-  const { poisonThreshold, quarantineSeconds } = repository.settings;
-  const least = await leastThreshold(db, repository.id, poisonThreshold);
-  const [inFlight, back, overlapping, parked, defects] = await Promise.all([
-    flights(db, where, quarantineSeconds),
-    heldBack(db, where, least),
-    meetings(deps, repository, where),
-    firstParked(db, repository.id, limit),
-    listDefects(db, repository.id, limit, MOST_COUNTED, view),
-  ]);
-  const flying = inFlight.map(({ number }) => number);
+  const around = await readSurroundings(db, where, settings, { limit, most: MOST_COUNTED });
+  const flying = around.flights.map(({ number }) => number);
   const isFlying = new Set(flying);
-  const held = back.filter(({ number }) => !isFlying.has(number));
-  const isHeldBack = new Set(held.map(({ number }) => number));
-  const meeting = overlapping.filter(({ number }) => !isFlying.has(number) && !isHeldBack.has(number));
-  const taken = [...flying, ...isHeldBack, ...meeting.map(({ number }) => number)];
-  const counts = await countStandings(db, where, MOST_COUNTED + taken.length);
-  const count = countsOf(counts, inFlight, held, meeting.length);
+  const held = around.held.filter(({ number }) => !isFlying.has(number));
+  const heldBack = held.map(({ number }) => number);
+  const heads = await readHeads(db, where, settings, {
+    limit,
+    flying,
+    heldBack,
+    reach: around.radii.length === 0 ? null : reachOf(around.radii.map(({ radius }) => radius)),
+  });
+  const others = new Set([...flying, ...heldBack]);
+  const meeting = meetings(around.radii, heads.near).filter(({ number }) => !others.has(number));
+  const isMeeting = new Set(meeting.map(({ number }) => number));
+  let offered: readonly number[] = heads.offered.filter((number) => !isMeeting.has(number));
+  if (offered.length < limit && isMeeting.size > 0) {
+    // The head of the list overlaps; what is behind it is read without.
+    const passed = [...heldBack, ...isMeeting];
+    ({ offered } = await readHeads(db, where, settings, { limit, flying, heldBack: passed, reach: null }));
+  }
+  const readyHead = offered.slice(0, limit);
+
+  const viewsOf = async (numbers: readonly number[]): Promise<{ items: SeenItem[]; now: Date }> => {
+    const { items, now } = await itemViews(db, repository.id, numbers, settings);
+    const views = new Map(
+      (await withhold(db, view, repository.id, items)).map((item) => [item.facts.number, item]),
+    );
+    return { items: numbers.flatMap((number) => views.get(number) ?? []), now };
+  };
+  // The views are most of what this costs: those of both lists are read at the same time.
+  const [first, rest, resumes, counts] = await Promise.all([
+    viewsOf(readyHead),
+    viewsOf(heads.waiting),
+    findResumes(db, repository.id, readyHead),
+    countStandings(db, where, enoughFor(others.size + meeting.length)),
+  ]);
+  const { region } = where;
+  const reasonsOf = (item: SeenItem, now: Date) => whyNotReady(item.facts, item.defects, { now, region });
+  // What changed in between is left out rather than told wrongly.
+  const shown = first.items.filter((item) => reasonsOf(item, first.now).length === 0);
+  const waiting = rest.items
+    .map((item) => ({ number: item.facts.number, reasons: reasonsOf(item, rest.now).map(reasonBody) }))
+    .filter(({ reasons }) => reasons.length > 0);
+  const count = countsOf(counts, around.flights, held, meeting.length);
   const wantsResource = held.some(
     ({ reason, standing }) => reason === "resource_unavailable" && standing === "offered",
   );
-
-  const [readyHead, waitingHead, foreignHead, awaiting] = await Promise.all([
-    headOf(db, where, "offered", taken, limit),
-    headOf(db, where, "waiting", flying, limit),
-    headOf(db, where, "foreign", taken, limit),
-    headOf(db, where, "unadmitted", flying, limit),
-  ]);
-  const waitingNumbers = [...waitingHead, ...foreignHead, ...[...isHeldBack].slice(0, limit)];
-  const page = await itemViews(db, repository.id, [...readyHead, ...waitingNumbers], repository.settings);
-  const items = await withhold(db, view, repository.id, page.items);
-  const views = new Map(items.map((item) => [item.facts.number, item]));
-  const asker = { now: page.now, region: where.region };
-  const reasonsOf = (item: SeenItem) => whyNotReady(item.facts, item.defects, asker);
-  const viewsOf = (numbers: readonly number[]) => numbers.flatMap((number) => views.get(number) ?? []);
-  // What changed in between is left out rather than told wrongly.
-  const shown = viewsOf(readyHead).filter((item) => reasonsOf(item).length === 0);
-  const waiting = viewsOf(waitingNumbers)
-    .sort((a, b) => byUrgency(a.facts, b.facts))
-    .map((item) => ({ number: item.facts.number, reasons: reasonsOf(item).map(reasonBody) }))
-    .filter(({ reasons }) => reasons.length > 0);
   return {
     verdict: await verdictOf(deps, repository, { ...count, wantsResource }),
     pending: Math.min(count.pending, MOST_COUNTED),
-    ready: await itemBodies(db, repository, shown, asker),
+    ready: await itemBodies(db, repository, shown, { now: first.now, region }, { resumes }),
     overlapping: meeting.slice(0, limit),
-    waiting: waiting.slice(0, limit),
-    inFlight: inFlight.slice(0, limit).map(({ number, leaseExpiresAt, isHeld }) => ({
+    waiting,
+    inFlight: around.flights.slice(0, limit).map(({ number, leaseExpiresAt, isHeld }) => ({
       number,
-      leaseExpiresAt: leaseExpiresAt.toISOString(),
+      leaseExpiresAt: new Date(leaseExpiresAt).toISOString(),
       isHeld,
     })),
-    awaitingAdmission: awaiting,
-    parked,
-    defects: (await withholdDefects(db, view, repository.id, defects.defects)).map(defectBody),
+    awaitingAdmission: [...heads.unadmitted],
+    parked: [...around.parked],
+    defects: (await withholdDefects(db, view, repository.id, around.defects)).map(defectBody),
     totals: {
       ready: Math.min(count.ready, MOST_COUNTED),
       overlapping: Math.min(meeting.length, MOST_COUNTED),
       waiting: Math.min(count.waiting, MOST_COUNTED),
-      inFlight: Math.min(inFlight.length, MOST_COUNTED),
+      inFlight: Math.min(around.flights.length, MOST_COUNTED),
       awaitingAdmission: Math.min(count.awaiting, MOST_COUNTED),
       parked: Math.min(counts.parked, MOST_COUNTED),
-      defects: defects.total,
+      defects: around.defectTotal,
     },
   };
 }
+
+/** Enough of a list to tell `MOST_COUNTED` when so many are taken off it: in steps, for a count is kept for a moment. */
+const COUNT_STEP = 1_000;
+const enoughFor = (taken: number): number => MOST_COUNTED + Math.ceil(taken / COUNT_STEP) * COUNT_STEP;
 
 interface Count {
   readonly ready: number;
@@ -137,27 +139,18 @@ function countsOf(
   };
 }
 
-/** Offered items whose blast radius meets that of work in flight, the most urgent first. */
-async function meetings(
-  deps: Deps,
-  repository: Repository,
-  where: { repositoryId: number; region: string | null },
-): Promise<{ number: number; with: number[] }[]> {
-  const { settings } = repository;
-  const inFlight = await radiiInFlight(deps.db, repository.id, settings);
+/** Those whose blast radius meets that of work in flight, in their order. */
+export function meetings(
+  inFlight: readonly RadiusInFlight[],
+  items: readonly ItemRadius[],
+): { number: number; with: number[] }[] {
   if (inFlight.length === 0) return [];
   const underWay = new RadiusIndex(inFlight);
   // Work that lies in a pull request is not held up by other work that does.
   const atWork = new RadiusIndex(inFlight.filter((item) => item.atWork));
-  const reach = reachOf(inFlight.map(({ radius }) => radius));
-  const near = await nearAnchors(deps.db, where, reach, settings.requireAnchors);
-  const radii = new Map(
-    (await radiiOf(deps.db, repository.id, near, settings)).map((item) => [item.number, item]),
-  );
-  return near.flatMap((number) => {
-    const item = radii.get(number);
-    const meets = item ? (item.hasPull ? atWork : underWay).meets(item) : [];
-    return meets.length === 0 ? [] : [{ number, with: meets }];
+  return items.flatMap((item) => {
+    const meets = (item.hasPull ? atWork : underWay).meets(item);
+    return meets.length === 0 ? [] : [{ number: item.number, with: meets }];
   });
 }
 

@@ -3,6 +3,7 @@
 import type { RecordAnswer, RememberRequest, UpdateRequest } from "../contract/memory.ts";
 import { Problem } from "../contract/problem.ts";
 import { BACKLOG, numberOfRef, type RepositoryName } from "../domain/record-key.ts";
+import { malformedResource, RESOURCE_KEY_RULE } from "../domain/resources.ts";
 import { isReservedTag } from "../domain/tags.ts";
 import { anchorAnew } from "../store/anchors.ts";
 import { inTransaction, type Trx } from "../store/database.ts";
@@ -105,7 +106,10 @@ const isPlain = (
   { links, expiresAt }: Pick<UpdateRequest, "links" | "expiresAt">,
   tags: readonly string[],
 ): boolean =>
-  scope === null && links === undefined && !(topic === BACKLOG && expiresAt) && !tags.some(isReservedTag);
+  scope === null &&
+  links === undefined &&
+  !(topic === BACKLOG && (expiresAt || malformedResource(tags) !== null)) &&
+  !tags.some(isReservedTag);
 
 async function writePlainly(
   deps: Deps,
@@ -199,6 +203,7 @@ function expired(): Problem {
 /** Some facts have one way in: a general write is refused, naming the right call. */
 function assertSettable(target: ClaimTarget, change: RecordChange): void {
   assertUnreserved([...change.addTags, ...change.removeTags]);
+  if (target.topic === BACKLOG) assertResourceKeys(change.addTags);
   if (!change.scalars.expiresAt) return;
   if (target.topic === BACKLOG) {
     throw new Problem(
@@ -213,6 +218,14 @@ export function assertUnreserved(tags: readonly string[]): void {
   const reserved = tags.find(isReservedTag);
   if (reserved === undefined) return;
   throw new Problem("reserved", `the tag ${reserved} is not set here: ${rightCall(reserved)}`);
+}
+
+/** A key that no registry can name and nobody else can spell would keep nobody apart. */
+function assertResourceKeys(tags: readonly string[]): void {
+  const tag = malformedResource(tags);
+  if (tag === null) return;
+  const message = `"${tag}": after resource: comes ${RESOURCE_KEY_RULE}`;
+  throw new Problem("validation_failed", message, { errors: [{ field: "tags", message }] });
 }
 
 function rightCall(tag: string): string {

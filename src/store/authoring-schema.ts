@@ -1,9 +1,16 @@
 /** The tables of requests to open issues, as Kysely sees them (`migrations/0011`). */
 
 import type { ColumnType, JSONColumnType } from "kysely";
+import type { Scope } from "../domain/scope.ts";
 
 type Timestamp = ColumnType<Date, Date | string, Date | string>;
 type Defaulted<T> = ColumnType<T, T | undefined, T>;
+
+/** What who asked may see, as JSON. */
+export interface KeptView {
+  readonly repositories: readonly number[] | null;
+  readonly scope: Scope | null;
+}
 
 export interface AuthoringTable {
   repository_id: number;
@@ -17,6 +24,10 @@ export interface AuthoringTable {
   created_at: Defaulted<Date>;
   worker: string | null;
   worker_until: Timestamp | null;
+  view: JSONColumnType<KeptView> | null;
+  answer_fingerprint: string | null;
+  tries: Defaulted<number>;
+  next_try_at: Defaulted<Date>;
 }
 
 export interface AuthoredIssueTable {

@@ -1,6 +1,8 @@
 /** What Leasehold was asked to open on GitHub and has not finished, and how far it came (`migrations/0011`). */
 
 import { sql } from "kysely";
+import type { View } from "../domain/scope.ts";
+import type { KeptView } from "./authoring-schema.ts";
 import { dbNow, dbNowPlus } from "./clock.ts";
 import type { Db, Trx } from "./database.ts";
 
@@ -13,6 +15,8 @@ export interface NewAuthoring {
   readonly fingerprint: string;
   readonly branch: string | null;
   readonly request: object;
+  readonly view: View;
+  readonly answerFingerprint: string;
 }
 
 export interface Authoring {
@@ -81,6 +85,7 @@ export async function insertAuthoring(
   slots: readonly { ref: string; mark: string }[],
 ): Promise<void> {
   const { repositoryId, id } = asked;
+  const { repositories, scope } = asked.view;
   await trx
     .insertInto("authoring")
     .values({
@@ -92,6 +97,8 @@ export async function insertAuthoring(
       fingerprint: asked.fingerprint,
       branch: asked.branch,
       request: JSON.stringify(asked.request),
+      view: JSON.stringify({ repositories: repositories && [...repositories], scope }),
+      answer_fingerprint: asked.answerFingerprint,
       worker: null,
       worker_until: null,
     })
@@ -126,6 +133,41 @@ export async function takeAuthoring(db: Db, { repositoryId, id, worker }: Work):
     )
     .executeTakeFirst();
   return numUpdatedRows > 0n;
+}
+
+/** A grouping that was begun and left. */
+export interface LeftGrouping {
+  readonly repositoryId: number;
+  readonly id: string;
+  readonly actor: string;
+  readonly requestKey: string;
+  readonly answerFingerprint: string;
+  readonly branch: string;
+  readonly request: unknown;
+  readonly view: View;
+  /** This one counted. */
+  readonly tries: number;
+}
+
+/** Goes on so often, at most an hour apart: for some eight hours. */
+export const MOST_TRIES = 12;
+
+/** Takes the grouping that is due and in nobody's hands into somebody's; null: there is none. */
+export async function takeLeftGrouping(db: Db, worker: string): Promise<LeftGrouping | null> {
+  const { rows } = await sql<Omit<LeftGrouping, "view"> & { view: KeptView }>`
+    update authoring a set worker = ${worker}, worker_until = db_now() + make_interval(secs => ${WORKER_SECONDS}),
+      tries = tries + 1, next_try_at = db_now() + least(interval '1 minute' * 2 ^ tries, interval '1 hour')
+    where (a.repository_id, a.id) = (
+      select d.repository_id, d.id from authoring d
+      where d.kind = 'grouping' and d.view is not null and d.next_try_at <= db_now() and d.tries < ${MOST_TRIES}
+        and (d.worker_until is null or d.worker_until < db_now())
+      order by d.next_try_at limit 1 for update skip locked)
+    returning repository_id as "repositoryId", id, actor, request_key as "requestKey",
+      answer_fingerprint as "answerFingerprint", branch, request, view, tries`.execute(db);
+  const [row] = rows;
+  if (row === undefined) return null;
+  const { repositories, scope } = row.view;
+  return { ...row, view: { repositories: repositories && new Set(repositories), scope } };
 }
 
 /** Out of those hands, for whoever asks next. */

@@ -5,7 +5,7 @@
  */
 
 import { createHash } from "node:crypto";
-import { CompiledQuery } from "kysely";
+import { CompiledQuery, type RawBuilder, sql } from "kysely";
 import type pg from "pg";
 import type { RecordRef } from "../domain/record-key.ts";
 import { Batches } from "./batch.ts";
@@ -43,7 +43,7 @@ export const isShared = ({ repositoryId }: RecordRef): boolean => repositoryId >
 
 /** What `answer_at_once` answers (migrations/0021). */
 export type SharedCall = FunctionCall & {
-  readonly name: "take_claim" | "renew_claim" | "release_claim" | "write_scalars";
+  readonly name: "take_claim" | "renew_claim" | "release_claim" | "write_scalars" | "take_next";
 };
 
 interface Question {
@@ -77,7 +77,7 @@ function batchesOf(pool: pg.Pool, db: Db): Batches<Question, unknown> {
 /**
  * As `callFunction`, for what many ask at the same time: outside a transaction, calls that come while others are under
  * way share one transaction, whatever each of them is about. What is known to be asked alone (`shares` false) is so at
- * once. Parameters begin with the record's repository, topic and id.
+ * once. Parameters begin with the record's repository, topic and id (`take_next`: the repository).
  */
 export function callTogether<T>(
   db: Db,
@@ -94,12 +94,24 @@ export function callTogether<T>(
  * The rows of a reading statement, prepared on each connection. Its text must not hold what changes from call to call,
  * or every call would leave another statement behind; nor may it read `*`, which changes with the next migration.
  */
-export async function preparedRows<T>(db: Db, { sql, parameters }: CompiledQuery<T>): Promise<T[]> {
+export async function preparedRows<T>(db: Db, { sql: text, parameters }: CompiledQuery<T>): Promise<T[]> {
   const pool = poolOf(db);
-  if (pool === null) return (await db.executeQuery<T>(CompiledQuery.raw(sql, [...parameters]))).rows;
-  const query = { name: nameOf(sql), text: sql, values: [...parameters] };
+  if (pool === null) return (await db.executeQuery<T>(CompiledQuery.raw(text, [...parameters]))).rows;
+  const query = { name: nameOf(text), text, values: [...parameters] };
   return (await untilNotBrokenOff(() => pool.query<T & pg.QueryResultRow>(query))).rows;
 }
+
+/**
+ * An array whose length the planner does not see. A prepared statement is planned once only if the plans for its values
+ * look no cheaper than the one for any; where they do, planning costs more than what is read. For the same reason limits
+ * are written into the text, in steps.
+ */
+export const unseen = (values: readonly (string | number)[], type: "int" | "text"): RawBuilder<unknown> =>
+  sql`array(select e::${sql.raw(type)} from json_array_elements_text(${JSON.stringify(values)}::json) e)`;
+
+/** The limit that is written into a statement's text for one that is asked for: few texts, so few plans. */
+export const limitStep = (limit: number): RawBuilder<unknown> =>
+  sql.lit(limit <= 20 ? 20 : limit <= 100 ? 100 : 1000);
 
 const names = new Map<string, string>();
 

@@ -29,6 +29,23 @@ export async function takeChecks(trx: Trx, limit: number): Promise<ItemToCheck[]
   return [...new Map(rows.map((row) => [`${row.repositoryId}/${row.number}`, row])).values()];
 }
 
+/** Whether an item's facts changed and nobody has looked at them since. */
+export async function isCheckWaiting(db: Db, { repositoryId, number }: ItemToCheck): Promise<boolean> {
+  const { rows } = await sql`
+    select 1 from item_check where repository_id = ${repositoryId} and number = ${number} limit 1`.execute(
+    db,
+  );
+  return rows.length > 0;
+}
+
+/** Takes one item's checks, after whoever is at it. */
+export async function takeChecksOf(trx: Trx, { repositoryId, number }: ItemToCheck): Promise<void> {
+  await sql`
+    select 1 from item where repository_id = ${repositoryId} and number = ${number} for update`.execute(trx);
+  await sql`
+    delete from item_check where repository_id = ${repositoryId} and number = ${number}`.execute(trx);
+}
+
 export interface KeptDefect {
   readonly code: string;
   readonly value: string;

@@ -4,7 +4,7 @@ import { type RawBuilder, sql } from "kysely";
 import type { Blocker } from "../domain/blockers.ts";
 import { itemOfTarget } from "../domain/record-key.ts";
 import type { Scope, View } from "../domain/scope.ts";
-import { preparedRows } from "./call.ts";
+import { preparedRows, unseen } from "./call.ts";
 import type { Db } from "./database.ts";
 import {
   type BlockerRow,
@@ -73,7 +73,7 @@ export function itemViews(
   numbers: readonly number[],
   settings: Limits,
 ): Promise<ItemPage> {
-  return read(db, repositoryId, settings, sql`i.number = any (${[...numbers]}::int[])`, sql``);
+  return read(db, repositoryId, settings, sql`i.number = any (${unseen(numbers, "int")})`, sql``);
 }
 
 /** What is directly `partOf` an epic, live or parked. */
@@ -146,91 +146,103 @@ async function read(
       s.state_reason, s.author_login, greatest(s.updated_at, r.updated_at) as updated_at,
       shape.parts, shape.open_parts, i.parts > 0 and exists (select 1 from record_link n
         where n.target_repository_id = i.repository_id and n.target_number = i.number and n.relation = 'integrates') as integrated,
-      array(select g.fence from claim_grant g where g.repository_id = i.repository_id and g.topic = 'backlog'
-         and g.id = r.id and g.new_attempt and g.fence > i.attempts_after) as grants,
-      array(select m.fence from claim_marker m where m.repository_id = i.repository_id
-         and m.issue_number = i.number and m.fence > i.attempts_after) as markers,
-      array(select split_part(o.promise, ':', 2)::bigint from outbox o where o.repository_id = i.repository_id
-         and o.issue_number = i.number and o.state = 'pending' and o.promise like 'claim:%') as unposted,
-      (select coalesce(jsonb_agg(jsonb_build_object('relation', l.relation,
+      -- Without a claim there was no grant, and what never had a marker says so, as judge_item has it.
+      case when c.fence is not null then array(select g.fence from claim_grant g
+         where g.repository_id = i.repository_id and g.topic = 'backlog'
+         and g.id = r.id and g.new_attempt and g.fence > i.attempts_after) else '{}' end as grants,
+      case when i.marked then array(select m.fence from claim_marker m where m.repository_id = i.repository_id
+         and m.issue_number = i.number and m.fence > i.attempts_after) else '{}' end as markers,
+      case when c.fence is not null then array(select split_part(o.promise, ':', 2)::bigint from outbox o
+         where o.repository_id = i.repository_id and o.issue_number = i.number and o.state = 'pending'
+         and o.promise like 'claim:%') else '{}' end as unposted,
+      (select coalesce(json_agg(json_build_object('relation', l.relation,
            'repositoryId', l.target_repository_id, 'target', l.target) order by l.relation, l.created_at, l.target), '[]')
          from record_link l where l.repository_id = i.repository_id and l.topic = 'backlog' and l.id = r.id) as links,
-      (select coalesce(jsonb_agg(jsonb_build_object('repositoryId', l.target_repository_id, 'target', l.target,
-           'isItem', b.number is not null, 'state', b.state, 'tags', br.tags,
+      (select coalesce(json_agg(json_build_object('repositoryId', l.target_repository_id, 'target', l.target,
+           'isItem', b.number is not null, 'state', b.state, 'tags', b.tags,
            'issueOpen', bs.state = 'open' and bs.gone is null, 'issueReason', coalesce(bs.gone, bs.state_reason),
            'rulingOwner', b.ruling_owner, 'question', b.question, 'repository', f.owner || '/' || f.name,
            'installed', f.installed) order by l.created_at, l.target), '[]')
          from record_link l
          left join repository f on f.id = l.target_repository_id
-         left join record br on br.repository_id = l.target_repository_id and br.topic = 'backlog'
-           and br.id = 'issue-' || l.target_number
          left join issue bs on bs.repository_id = l.target_repository_id and bs.number = l.target_number
          left join item b on b.repository_id = bs.repository_id and b.number = bs.number
          where l.repository_id = i.repository_id and l.topic = 'backlog' and l.id = r.id
            and l.relation = 'blockedBy') as blockers,
       -- Where a member is complete, the circle is open at that place.
-      (select coalesce(jsonb_agg(jsonb_build_object('relation', y.relation, 'since', y.since, 'members', (
-           select jsonb_agg(jsonb_build_object('repositoryId', m.repository_id, 'number', m.number,
+      case when not exists (select 1 from cycle_member y where y.repository_id = i.repository_id and y.number = i.number)
+        then '[]' else (select coalesce(json_agg(json_build_object('relation', y.relation, 'since', y.since, 'members', (
+           select json_agg(json_build_object('repositoryId', m.repository_id, 'number', m.number,
                'repository', f.owner || '/' || f.name) order by m.place)
              from cycle_member m left join repository f on f.id = m.repository_id
              where m.cycle = y.cycle)) order by y.since, y.cycle), '[]')
          from cycle_member y where y.repository_id = i.repository_id and y.number = i.number
            and (y.relation <> 'blockedBy' or not exists (select 1 from cycle_member d where d.cycle = y.cycle
-             and blocker_satisfied(d.repository_id, 'mem/backlog/issue-' || d.number)))) as cycles,
-      (select coalesce(jsonb_agg(jsonb_build_object('repositoryId', a.target_repository_id, 'target', a.target,
+             and blocker_satisfied(d.repository_id, 'mem/backlog/issue-' || d.number)))) end as cycles,
+      (select coalesce(json_agg(json_build_object('repositoryId', a.target_repository_id, 'target', a.target,
            'branch', a.branch, 'captured', a.captured, 'current', a.current, 'driftedAt', a.drifted_at)
            order by a.target_repository_id, a.target), '[]')
          from anchor a where a.repository_id = i.repository_id and a.topic = 'backlog' and a.id = r.id) as anchors,
-      (select coalesce(jsonb_agg(jsonb_build_object('code', n.code, 'value', n.value, 'detail', n.detail,
+      (select coalesce(json_agg(json_build_object('code', n.code, 'value', n.value, 'detail', n.detail,
            'since', n.since) order by n.since), '[]')
          from incident n where n.repository_id = i.repository_id and n.number = i.number) as incidents,
       i.active_at, i.threshold as own_threshold,
-      jsonb_build_object(
+      json_build_object(
         'claimedAbove', cardinality(i.ancestors) > 0 and exists (select 1 from claim a
           where a.repository_id = i.repository_id and a.topic = 'backlog' and a.scope = 'subtree' and a.live
-            and a.lease_expires_at > db_now() and a.id = any (select 'issue-' || x from unnest(i.ancestors) x)),
-        'queuedAbove', cardinality(i.ancestors) > 0 and exists (select 1 from unnest(i.ancestors) x
-          where waits_before(i.repository_id, 'backlog', 'issue-' || x, null, 'subtree', db_now())),
+            and a.lease_expires_at > db_now() and a.id = any (array(select 'issue-' || x from unnest(i.ancestors) x))),
+        'queuedAbove', cardinality(i.ancestors) > 0 and exists (select 1 from claim_waiter w
+          join replica p on p.id = w.replica and p.alive_until > db_now()
+          where w.repository_id = i.repository_id and w.topic = 'backlog' and w.scope = 'subtree'
+            and w.id = any (array(select 'issue-' || x from unnest(i.ancestors) x))),
         'integrating', cardinality(i.ancestors) > 0 and exists (select 1 from item n
           where n.repository_id = i.repository_id and n.integrates = any (i.ancestors) and n.number <> i.number
-            and held(i.repository_id, n.number, db_now()) is not null),
-        'fanOutOpen', i.integrates is not null and fan_out_open(i.repository_id, i.integrates, i.number, db_now()),
+            -- Looked up one by one: joined, it would be all claims for each item.
+            and (select k.live and k.lease_expires_at > db_now() from claim k where k.repository_id = n.repository_id
+              and k.topic = 'backlog' and k.id = 'issue-' || n.number)),
+        'fanOutOpen', i.integrates is not null and (
+          -- Mostly a part right below says so already, and nothing need be walked.
+          exists (select 1 from record_link l join item p on p.repository_id = l.repository_id and p.number = l.number
+            where l.target_repository_id = i.repository_id and l.target_number = i.integrates and l.relation = 'partOf'
+              and l.repository_id = i.repository_id and p.number <> i.number and p.parts = 0
+              and (p.state is null or p.state = 'parked'))
+          or fan_out_open(i.repository_id, i.integrates, i.number, db_now())),
         -- Also what was taken off the backlog, which the count of parts leaves out, may still be held.
         'heldBelow', exists (select 1 from record_link l where l.target_repository_id = i.repository_id
             and l.target_number = i.number and l.relation = 'partOf')
           and exists (select 1 from descendants_of(i.repository_id, i.number) d
           where held(i.repository_id, d, db_now()) is not null)) as grouping,
-      jsonb_build_object(
+      json_build_object(
         'defaultBranch', (select f.default_branch from repository f where f.id = i.repository_id),
         'isPart', cardinality(i.ancestors) > 0,
         'integrates', i.integrates is not null,
-        'integratedBy', case when i.parts > 0 then (select coalesce(jsonb_agg(n.number order by n.number), '[]')
+        'integratedBy', case when i.parts > 0 then (select coalesce(json_agg(n.number order by n.number), '[]')
           from item n where n.repository_id = i.repository_id and n.integrates = i.number and n.enrolled
             and n.state is distinct from 'cancelled') else '[]' end,
         'hasDiagram', i.parts > 0 and (has_diagram(i.repository_id, i.number) or exists (select 1 from outbox o
           where o.repository_id = i.repository_id and o.issue_number = i.number and o.state = 'pending'
             and o.promise = 'diagram:' || i.number)),
-        'parentBranches', case when cardinality(i.ancestors) > 0 then (select coalesce(jsonb_agg(substr(t, 12)), '[]')
+        'parentBranches', case when cardinality(i.ancestors) > 0 then (select coalesce(json_agg(substr(t, 12)), '[]')
           from record_link l join record e on e.repository_id = l.target_repository_id and e.topic = 'backlog'
             and e.id = 'issue-' || l.target_number, unnest(e.tags) t
           where l.repository_id = i.repository_id and l.number = i.number and l.relation = 'partOf'
             and l.target_repository_id = i.repository_id and t like 'baseBranch:%') else '[]' end,
-        'unawaited', case when i.integrates is not null then (select coalesce(jsonb_agg(p.number order by p.number), '[]')
+        'unawaited', case when i.integrates is not null then (select coalesce(json_agg(p.number order by p.number), '[]')
           from record_link l join item p on p.repository_id = l.repository_id and p.number = l.number and p.enrolled
           where l.target_repository_id = i.repository_id and l.target_number = i.integrates and l.relation = 'partOf'
             and l.repository_id = i.repository_id and p.number <> i.number and (p.state is null or p.state = 'parked')
-            and not exists (select 1 from record_link b where b.repository_id = i.repository_id
+            and p.number <> all (array(select b.target_number from record_link b where b.repository_id = i.repository_id
               and b.number = i.number and b.relation = 'blockedBy' and b.target_repository_id = i.repository_id
-              and b.target_number = p.number)) else '[]' end) as shape,
+              and b.target_number is not null))) else '[]' end) as shape,
       case when i.hold_at is not null
-        then jsonb_build_object('by', i.hold_by, 'at', i.hold_at, 'note', i.hold_note) end as hold,
+        then json_build_object('by', i.hold_by, 'at', i.hold_at, 'note', i.hold_note) end as hold,
       i.started_under is not null and exists (select 1 from claim a
         where a.repository_id = i.repository_id and a.topic = 'backlog' and a.scope = 'subtree' and a.live
           and a.lease_expires_at > db_now() and a.fence = i.started_under
-          and a.id = any (select 'issue-' || x from unnest(i.ancestors) x)) as started_above,
+          and a.id = any (array(select 'issue-' || x from unnest(i.ancestors) x))) as started_above,
       case when i.review is not null
-        then jsonb_build_object('review', i.review, 'pull', i.review_pull, 'waits', i.review_waits) end as review,
-      (select coalesce(jsonb_agg(jsonb_build_object('key', l.key, 'repositoryId', l.repository_id, 'number', l.number,
+        then json_build_object('review', i.review, 'pull', i.review_pull, 'waits', i.review_waits) end as review,
+      (select coalesce(json_agg(json_build_object('key', l.key, 'repositoryId', l.repository_id, 'number', l.number,
            'expiresAt', l.expires_at) order by l.key), '[]')
          from (
            select o.key, o.repository_id, o.number, o.expires_at from resource_lease o

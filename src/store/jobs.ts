@@ -11,6 +11,7 @@ export type JobName =
   | "sweep"
   | "backfill"
   | "anchors"
+  | "groupings"
   | "readings"
   | "audit";
 

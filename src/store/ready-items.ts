@@ -1,16 +1,18 @@
 /**
  * What the ready set is made of, found through indexes (`migrations/0012`): heads of ordered lists, counts up to a
- * limit, and the few items about which others decide. Which of these are ready is decided elsewhere.
+ * limit, and the few items about which others decide. Which of these are ready is decided elsewhere. These are parts of
+ * the statements of `ready-reading.ts`.
  */
 
 import { type RawBuilder, sql } from "kysely";
-import { preparedRows } from "./call.ts";
+import { limitStep, preparedRows, unseen } from "./call.ts";
 import type { Db } from "./database.ts";
+import { type RadiusRow, radiusFacts } from "./radii.ts";
 
 /** The lists that an item's own row puts it into. */
 export type Standing = "offered" | "foreign" | "waiting" | "unadmitted";
 
-interface Where {
+export interface Where {
   readonly repositoryId: number;
   /** Null: any. */
   readonly region: string | null;
@@ -32,53 +34,56 @@ function standing({ repositoryId, region }: Where, which: Standing): RawBuilder<
   }
 }
 
-/** The most urgent of a list, without some. */
-export async function headOf(
-  db: Db,
+/** The most urgent of a list, without some: `limit` of them, or more. */
+export const headQuery = (
   where: Where,
   which: Standing,
   without: readonly number[],
   limit: number,
-): Promise<number[]> {
-  if (which === "foreign" && where.region === null) return [];
-  const rows = await preparedRows(
-    db,
-    sql<{ number: number }>`
-    select i.number from item i where ${standing(where, which)} and not i.number = any (${[...without]}::int[])
-    order by i.urgency, i.created_at, i.number limit ${limit}`.compile(db),
-  );
-  return rows.map(({ number }) => number);
+): RawBuilder<{ number: number }> => sql`
+  select i.number from item i where ${standing(where, which)} and not i.number = any (${unseen(without, "int")})
+  order by i.urgency, i.created_at, i.number limit ${limitStep(limit)}`;
+
+/** What is offered, the most urgent first: the ready query by itself. */
+export async function offeredHead(db: Db, where: Where, limit: number): Promise<number[]> {
+  const rows = await preparedRows(db, headQuery(where, "offered", [], limit).compile(db));
+  return rows.slice(0, limit).map(({ number }) => number);
 }
 
-export type Counts = Readonly<Record<Standing | "parked", number>>;
-
-/** How many stand in each list, up to `most`. */
-export async function countStandings(db: Db, where: Where, most: number): Promise<Counts> {
-  const count = (which: Standing) =>
-    sql`(select count(*) from (select 1 from item i where ${standing(where, which)} limit ${most}) c)`;
-  const rows = await preparedRows(
-    db,
-    sql<Counts>`
-    select ${count("offered")} as offered, ${count("foreign")} as foreign, ${count("waiting")} as waiting,
-      ${count("unadmitted")} as unadmitted,
-      (select count(*) from (select 1 from item i where i.repository_id = ${where.repositoryId}
-        and i.enrolled and i.state = 'parked' limit ${most}) c) as parked`.compile(db),
-  );
-  const [row] = rows;
-  if (!row) throw new Error("PostgreSQL counted nothing");
-  return row;
+/** The most urgent that wait, `limit` of them or more: of those that wait by their own row, those of other regions, and `heldBack`. */
+export function waitingQuery(
+  where: Where,
+  flying: readonly number[],
+  heldBack: readonly number[],
+  limit: number,
+): RawBuilder<{ number: number }> {
+  const head = (which: Standing): RawBuilder<unknown> => sql`
+    (select i.number, i.urgency, i.created_at from item i
+      where ${standing(where, which)} and not i.number = any (${unseen([...flying, ...heldBack], "int")})
+      order by i.urgency, i.created_at, i.number limit ${limitStep(limit)})`;
+  return sql`
+    select w.number from (
+      ${head("waiting")}
+      union all ${head("foreign")}
+      union all
+      (select i.number, i.urgency, i.created_at from item i
+        where i.repository_id = ${where.repositoryId} and i.number = any (${unseen(heldBack.slice(0, limit), "int")}))) w
+    order by w.urgency, w.created_at, w.number limit ${limitStep(limit)}`;
 }
 
-/** The first of the parked items, by number. */
-export async function firstParked(db: Db, repositoryId: number, limit: number): Promise<number[]> {
-  const rows = await preparedRows(
-    db,
-    sql<{ number: number }>`
-    select i.number from item i where i.repository_id = ${repositoryId} and i.enrolled and i.state = 'parked'
-    order by i.number limit ${limit}`.compile(db),
-  );
-  return rows.map(({ number }) => number);
-}
+/** How many stand in a list, up to `most`. */
+export const countQuery = (where: Where, which: Standing, most: number): RawBuilder<number> =>
+  sql`(select count(*) from (select 1 from item i where ${standing(where, which)} limit ${most}) c)`;
+
+/** How many are parked, up to `most`. */
+export const parkedCount = ({ repositoryId }: Where, most: number): RawBuilder<number> =>
+  sql`(select count(*) from (select 1 from item i where i.repository_id = ${repositoryId}
+    and i.enrolled and i.state = 'parked' limit ${most}) c)`;
+
+/** The first of the parked items, by number: `limit` of them, or more. */
+export const parkedQuery = ({ repositoryId }: Where, limit: number): RawBuilder<{ number: number }> => sql`
+  select i.number from item i where i.repository_id = ${repositoryId} and i.enrolled and i.state = 'parked'
+  order by i.number limit ${limitStep(limit)}`;
 
 const standingOf = ({ region }: Where) => sql`case when not i.admitted and i.issue_open then 'unadmitted'
   when not i.offered then 'waiting' when i.home_region = coalesce(${region}::text, i.home_region) then 'offered'
@@ -95,37 +100,31 @@ export interface HeldBack extends Placed {
 }
 
 export interface Flight extends Placed {
-  readonly leaseExpiresAt: Date;
+  /** ISO 8601. */
+  readonly leaseExpiresAt: string;
   readonly isHeld: boolean;
 }
 
 /** Everything in flight, the most urgent first: under an unexpired lease, or lapsed but active (domain/ready-set.ts). */
-export async function flights(db: Db, where: Where, quarantineSeconds: number): Promise<Flight[]> {
-  const rows = await preparedRows(
-    db,
-    sql<Flight>`
-    select i.number, c.lease_expires_at as "leaseExpiresAt", c.lease_expires_at > db_now() as "isHeld",
-      ${standingOf(where)} as standing
-    from claim c
-    join item i on i.repository_id = c.repository_id and i.number = item_number(c.topic, c.id)
-    where c.repository_id = ${where.repositoryId} and c.topic = 'backlog' and c.live and i.enrolled and i.state is null
-      and (c.lease_expires_at > db_now() or (i.active_at > c.lease_expires_at and db_now() <
-        least(i.active_at + make_interval(secs => ${quarantineSeconds}), c.lease_expires_at + interval '1 hour')))
-    order by i.urgency, i.created_at, i.number`.compile(db),
-  );
-  return rows;
-}
+export const flightsQuery = (where: Where, quarantineSeconds: number): RawBuilder<Flight> => sql`
+  select i.number, c.lease_expires_at as "leaseExpiresAt", c.lease_expires_at > db_now() as "isHeld", i.standing
+  from claim c
+  cross join lateral (select i.number, i.active_at, i.urgency, i.created_at, ${standingOf(where)} as standing from item i
+    where i.repository_id = c.repository_id and i.number = item_number(c.topic, c.id)
+      and i.enrolled and i.state is null offset 0) i
+  where c.repository_id = ${where.repositoryId} and c.topic = 'backlog' and c.live
+    and (c.lease_expires_at > db_now() or (i.active_at > c.lease_expires_at and db_now() <
+      least(i.active_at + make_interval(secs => ${quarantineSeconds}), c.lease_expires_at + interval '1 hour')))
+  order by i.urgency, i.created_at, i.number`;
 
 /**
  * Offered items against which others speak, that are not in flight themselves: below a claimed or a queued epic, beside
  * an integration that is worked on, an integration that is not due, claimed so often that it may be poisoned, to be
- * parked for a human's label, or in need of a resource that another item holds.
+ * parked for a human's label, or in need of a resource that another item holds. `standard`: the repository's threshold.
  */
-export async function heldBack(db: Db, where: Where, least: number): Promise<HeldBack[]> {
+export function heldBackQuery(where: Where, standard: number): RawBuilder<HeldBack> {
   const { repositoryId } = where;
-  const rows = await preparedRows(
-    db,
-    sql<HeldBack>`
+  return sql`
     with epics as (
       select item_number(c.topic, c.id) as number from claim c
       where c.repository_id = ${repositoryId} and c.topic = 'backlog' and c.live and c.scope = 'subtree'
@@ -135,16 +134,21 @@ export async function heldBack(db: Db, where: Where, least: number): Promise<Hel
       where w.repository_id = ${repositoryId} and w.topic = 'backlog' and w.scope = 'subtree'
       union
       select n.integrates from claim c
-      join item n on n.repository_id = c.repository_id and n.number = item_number(c.topic, c.id)
-      where c.repository_id = ${repositoryId} and c.topic = 'backlog' and c.live and c.lease_expires_at > db_now()
-        and n.integrates is not null),
+      cross join lateral (select n.integrates from item n where n.repository_id = c.repository_id
+        and n.number = item_number(c.topic, c.id) and n.integrates is not null offset 0) n
+      where c.repository_id = ${repositoryId} and c.topic = 'backlog' and c.live and c.lease_expires_at > db_now()),
     suspects as (
       select d as number from epics e, descendants_of(${repositoryId}, e.number) d where e.number is not null
       union
       select i.number from item i where i.repository_id = ${repositoryId} and i.offered and i.integrates is not null
       union
       select item_number(c.topic, c.id) from claim c
-      where c.repository_id = ${repositoryId} and c.topic = 'backlog' and (${least <= 1} or c.grants > 1)
+      where c.repository_id = ${repositoryId} and c.topic = 'backlog' and c.grants > 1
+      union
+      -- One attempt is enough only where somebody says so: else nothing is read for it.
+      select item_number(c.topic, c.id) from claim c
+      where c.repository_id = ${repositoryId} and c.topic = 'backlog' and (select least(${standard}::int, min(t.threshold))
+        from item t where t.repository_id = ${repositoryId} and t.threshold is not null) <= 1
       union
       select d.number from defect d where d.repository_id = ${repositoryId} and d.code = 'marker_without_grant'
       union
@@ -155,53 +159,43 @@ export async function heldBack(db: Db, where: Where, least: number): Promise<Hel
         where l.account = account_of(${repositoryId}) and l.ended is null and l.expires_at > db_now())),
     -- Found before any is judged: judged in the scan, it would be every offered item.
     suspected as materialized (
-      select i.number, i.home_region, i.urgency, i.created_at, ${standingOf(where)} as standing from suspects s
-      join item i on i.repository_id = ${repositoryId} and i.number = s.number
-      where i.offered)
+      select i.number, i.home_region, i.urgency, i.created_at, i.standing from suspects s
+      cross join lateral (select i.number, i.home_region, i.urgency, i.created_at, ${standingOf(where)} as standing
+        from item i where i.repository_id = ${repositoryId} and i.number = s.number and i.offered offset 0) i)
     select i.number, i.standing, v.reason from suspected i
     cross join lateral judge_item(${repositoryId}, i.number, '', '', i.home_region, i.home_region, 'item', false, false,
       db_now()) v
     where v.reason is not null
-    order by i.urgency, i.created_at, i.number`.compile(db),
-  );
-  return rows;
-}
-
-/** The least poison threshold in force anywhere in the repository. */
-export async function leastThreshold(db: Db, repositoryId: number, standard: number): Promise<number> {
-  const rows = await preparedRows(
-    db,
-    sql<{ least: number }>`
-    select least(${standard}::int, min(threshold)) as least from item
-    where repository_id = ${repositoryId} and threshold is not null`.compile(db),
-  );
-  return rows[0]?.least ?? standard;
+    order by i.urgency, i.created_at, i.number`;
 }
 
 /**
  * Offered items whose anchors may meet some paths: at one of the places, below one of the directories, or by a glob or an
  * odd spelling of their own; with `orUnanchored` those without anchors, too. The most urgent first.
  */
-export async function nearAnchors(
-  db: Db,
+export function nearQuery(
   where: Where,
   reach: { readonly at: readonly string[]; readonly below: readonly string[] },
   orUnanchored: boolean,
-): Promise<number[]> {
+): RawBuilder<RadiusRow> {
   const { repositoryId } = where;
   const at = reach.at
     .map((path) => (path === "" ? "." : path))
     .flatMap((path) => [`file/${path}`, `file/${path}/`]);
   const below = reach.below.map((path) => (path === "" ? "file/" : `file/${path}/`));
-  const rows = await preparedRows(
-    db,
-    sql<{ number: number }>`
+  const unanchored = sql`
+      union
+      select i.number from item i
+      where ${standing(where, "offered")} and not exists (
+        select 1 from record_link l where l.repository_id = i.repository_id and l.number = i.number
+          and l.relation = 'anchoredTo' and l.target_repository_id = i.repository_id and l.target like 'file/%')`;
+  return sql`
     with near as (
       select l.number from record_link l
-      where l.repository_id = ${repositoryId} and l.relation = 'anchoredTo' and l.target = any (${at}::text[])
+      where l.repository_id = ${repositoryId} and l.relation = 'anchoredTo' and l.target = any (${unseen(at, "text")})
       union
       -- Everything that begins with the directory: the character after a slash is a zero.
-      select l.number from unnest(${below}::text[]) d, record_link l
+      select l.number from unnest(${unseen(below, "text")}) d, record_link l
       where l.repository_id = ${repositoryId} and l.relation = 'anchoredTo'
         and l.target ~>=~ d and l.target ~<~ (rtrim(d, '/') || '0')
       union
@@ -210,16 +204,10 @@ export async function nearAnchors(
       union
       select l.number from record_link l
       where l.repository_id = ${repositoryId} and l.relation = 'anchoredTo' and l.target ~ '//|/[.](/|$)'
-      union
-      select i.number from item i
-      where ${orUnanchored}::boolean and ${standing(where, "offered")} and not exists (
-        select 1 from record_link l where l.repository_id = i.repository_id and l.number = i.number
-          and l.relation = 'anchoredTo' and l.target_repository_id = i.repository_id and l.target like 'file/%'))
+      ${orUnanchored ? unanchored : sql``})
     -- One by one: the few that are near are not looked for among all that are offered.
-    select i.number from near n cross join lateral (
-      select i.number, i.urgency, i.created_at from item i
+    select i.number, i."isResearch", i."hasPull", i.anchors from near n cross join lateral (
+      select ${radiusFacts}, i.urgency, i.created_at from item i
       where i.number = n.number and ${standing(where, "offered")} and i.phase is distinct from 'research' offset 0) i
-    order by i.urgency, i.created_at, i.number`.compile(db),
-  );
-  return rows.map(({ number }) => number);
+    order by i.urgency, i.created_at, i.number`;
 }

@@ -27,6 +27,9 @@ export async function restOf(
 ): Promise<Rest> {
   const { poisonThreshold, quarantineSeconds } = settings;
   const live = sql`i.repository_id = ${repositoryId} and i.enrolled and i.state is null`;
+  // Part of the text, not a parameter: so the statement is planned once.
+  const everyClaim = sql`union select item_number(c.topic, c.id) from claim c
+    where c.repository_id = ${repositoryId} and c.topic = 'backlog'`;
   const resting = sql`not ${inFlight(quarantineSeconds)}`;
   const [row] = await preparedRows(
     db,
@@ -35,8 +38,7 @@ export async function restOf(
       with tried as materialized (
         select item_number(c.topic, c.id) as number from claim c
         where c.repository_id = ${repositoryId} and c.topic = 'backlog' and c.grants > 1
-        union select item_number(c.topic, c.id) from claim c
-        where c.repository_id = ${repositoryId} and c.topic = 'backlog' and ${poisonThreshold <= 1}::boolean
+        ${poisonThreshold <= 1 ? everyClaim : sql``}
         union select t.number from item t where t.repository_id = ${repositoryId} and t.threshold = 1
         union select d.number from defect d where d.repository_id = ${repositoryId} and d.code = 'marker_without_grant'),
       suspected as materialized (

@@ -38,6 +38,10 @@ describe("proposalTagsFault", () => {
     [["baseBranch:a", "baseBranch:b"], /baseBranch: stands once/],
     [["homeRegion:no region"], /homeRegion/],
     [["baseBranch:"], /baseBranch/],
+    [["resource:staging/eu-1", "resource:db"], null],
+    [["resource:Staging"], /resource:Staging/],
+    [["resource:"], /after resource:/],
+    [[`resource:${"x".repeat(129)}`], /128/],
   ])("%j", (tags, fault) => {
     const found = proposalTagsFault(tags);
     if (fault === null) expect(found).toBeNull();

@@ -247,3 +247,29 @@ describe("an admin", () => {
     expect((await force(key)).body).toMatchObject({ ended: "forced", account: "acme" });
   });
 });
+
+describe("a tag that names a resource by what is no key", () => {
+  it.each(["resource:Staging Slot", "resource:", "resource:/db"])(
+    "%s is refused, and may be taken off",
+    async (tag) => {
+      const number = repo.as("alice").openIssue({ title: "Odd", labels: ["backlog"] });
+      await world.settled();
+      for (const path of [`/items/${number}`, `/memory/backlog/issue-${number}`]) {
+        const { status, body } = await api.tryRepo("PATCH", path, { body: { tags: { add: [tag] } } });
+        expect([status, body.code]).toEqual([400, "validation_failed"]);
+        expect(body.detail).toContain(`"${tag}"`);
+      }
+      const removed = await api.tryRepo("PATCH", `/items/${number}`, { body: { tags: { remove: [tag] } } });
+      expect(removed.status).toBe(200);
+      const proposed = await api.tryRepo("POST", "/items", { body: { title: "Odd too", tags: [tag] } });
+      expect([proposed.status, proposed.body.code]).toEqual([400, "validation_failed"]);
+    },
+  );
+
+  it("is nobody's business on a record that is no item", async () => {
+    const { status } = await api.tryRepo("PUT", "/memory/notes/odd", {
+      body: { title: "x", tags: ["resource:Any"] },
+    });
+    expect(status).toBe(201);
+  });
+});

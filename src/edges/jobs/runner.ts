@@ -10,6 +10,7 @@ import { z } from "zod";
 import { auditDeliveries } from "../../services/audit-deliveries.ts";
 import { backfill } from "../../services/backfill.ts";
 import { checkItems } from "../../services/check-items.ts";
+import { continueGroupings } from "../../services/continue-groupings.ts";
 import type { Deps } from "../../services/deps.ts";
 import { inboxWork, type Receive } from "../../services/drain-inbox.ts";
 import { drainInstallation } from "../../services/drain-outbox.ts";
@@ -186,6 +187,7 @@ function taskList(deps: Deps, options: JobsOptions, drains: Drains, stopping: Ab
     checks: () => drains.checks.wake(),
     pulls: () => drains.pulls.wake(),
     anchors: () => drains.anchors.wake(),
+    groupings: () => continueGroupings(deps, stopping),
     sweep: async () => {
       // Asked for again before the work, so that a sweep that fails is not the last.
       await askForJob(deps.db, "sweep", { key: "sweep", inSeconds: options.sweepSeconds, keep: true });
@@ -221,6 +223,7 @@ async function lookForWork(deps: Deps, options: JobsOptions): Promise<void> {
   await askForJob(deps.db, "checks", { key: "checks" });
   await askForJob(deps.db, "pulls", { key: "pulls" });
   await askForJob(deps.db, "anchors", { key: "anchors" });
+  await askForJob(deps.db, "groupings", { key: "groupings" });
   await askForJob(deps.db, "sweep", { key: "sweep", inSeconds: options.sweepSeconds, keep: true });
   await askForJob(deps.db, "audit", { key: "audit", inSeconds: AUDIT_SECONDS, keep: true });
   await askForJob(deps.db, "readings", { key: "readings", inSeconds: READINGS_SECONDS, keep: true });
