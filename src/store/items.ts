@@ -12,6 +12,7 @@ export interface ItemRow {
   readonly admissionAt: Date;
   readonly state: ItemState;
   readonly stateEventAt: Date | null;
+  readonly openSince: Date | null;
   /** The epic that this item integrates. */
   readonly integrates: number | null;
   readonly onHold: boolean;
@@ -37,6 +38,7 @@ const COLUMNS = [
   "admission_at",
   "state",
   "state_event_at",
+  "open_since",
   "integrates",
   "hold_at",
   "park_by",
@@ -58,6 +60,7 @@ export async function findItem(db: Db, repositoryId: number, number: number): Pr
     admissionAt: row.admission_at,
     state: row.state,
     stateEventAt: row.state_event_at,
+    openSince: row.open_since,
     integrates: row.integrates,
     onHold: row.hold_at !== null,
     parkAsked: row.park_by !== null,
@@ -167,10 +170,9 @@ export async function setState(
 export async function noteStillOpen(trx: Trx, repositoryId: number, number: number, at: Date): Promise<void> {
   await trx
     .updateTable("item")
-    .set({ state_event_at: at })
+    .set({ open_since: sql`greatest(open_since, ${at}::timestamptz)` })
     .where("repository_id", "=", repositoryId)
     .where("number", "=", number)
-    .where("state", "is", null)
     .execute();
 }
 

@@ -105,6 +105,7 @@ export interface ItemTable {
   state_at: Timestamp | null;
   state_by: string | null;
   state_event_at: Timestamp | null;
+  open_since: Timestamp | null;
   attempts_after: Defaulted<number>;
   was_parked: Defaulted<boolean>;
   park_reason: string | null;
