@@ -270,9 +270,10 @@ function ending(item: KnownItem, facts: IssueFacts): Transition[] {
   if (event.action === "reopened" && !late) {
     // An agent's leaves the item at its end, and the two stores' differing is a defect.
     if (!actor.human) return [];
-    if (isEnded(item)) return [{ kind: "reopen", by: actor.login }];
-    // A merge before it, of which the news is late, must not end the item afterwards.
     const isNews = decidedAt === null || event.at > decidedAt;
+    // In one second with a merge, which closed the issue, the merge came last.
+    if (isEnded(item)) return issue.open || isNews ? [{ kind: "reopen", by: actor.login }] : [];
+    // A merge before it, of which the news is late, must not end the item afterwards.
     return item.state === null && isNews ? [{ kind: "still_open", at: event.at }] : [];
   }
   if (isGone(event)) {

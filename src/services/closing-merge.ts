@@ -69,7 +69,10 @@ export async function closingMerge(
 ): Promise<ClosingMerge | null> {
   const { defaultBranch } = repository;
   const record = await findRecord(deps.db, itemRef(repository.id, number));
-  const base = tagValue(record?.tags ?? [], "baseBranch:");
+  // What becomes an item only now gets the base of the settings.
+  const base = record
+    ? tagValue(record.tags, "baseBranch:")
+    : (repository.settings.defaults.baseBranch ?? defaultBranch);
   const merges = await mergesNaming(deps, client, repository, number);
   const isThen = ({ mergedAt }: Merge): boolean =>
     mergedAt !== null && Math.abs(mergedAt.getTime() - closedAt.getTime()) <= SAME_MERGE_MS;

@@ -11,7 +11,7 @@ import { type IssueEventRead, readIssueEvents } from "../github/reads.ts";
 import type { Trx } from "../store/database.ts";
 import { isUnconfirmed, labelPromise } from "../store/outbox.ts";
 import type { Repository } from "../store/repositories.ts";
-import { askHuman, labelActs, lastOfHuman, isAbout, labelEvent } from "./ask-actor.ts";
+import { askHuman, isAbout, isOfHuman, labelActs, labelEvent, lastOfHuman } from "./ask-actor.ts";
 import { type ClosingMerge, closingMerge, type MergeMeaning, meaningOfMerge } from "./closing-merge.ts";
 import type { Deps } from "./deps.ts";
 import { inheritMemory } from "./inherit-memory.ts";
@@ -67,7 +67,9 @@ export async function askHistory(
   });
   const staleActs = await labelActs(client, repository, events, stale);
   const staleByHuman = await lastOfHuman(client, repository, events.filter(isAbout(stale)));
-  const ended = await lastStateAct(deps, client, repository, issue, events);
+  const ended =
+    (becomes ? await endedByAgentsMerge(deps, client, repository, issue, events) : null) ??
+    (await lastStateAct(deps, client, repository, issue, events));
 
   const plan = async (trx: Trx, meaning: MergeMeaning | null): Promise<Transition[]> =>
     planFromHistory({
@@ -80,7 +82,10 @@ export async function askHistory(
       gate: gateActs.at(-1) ?? null,
       stale: staleActs.at(-1) ?? null,
       staleByHuman: staleByHuman && labelEvent(staleByHuman, true),
-      ended: ended && { ...ended.act, byWrongMerge: meaning?.isWrong ?? false },
+      ended: ended && {
+        ...ended.act,
+        byWrongMerge: ended.isOnlyMerge ? !meaning?.completion : (meaning?.isWrong ?? false),
+      },
       pending: {
         gate: await isUnconfirmed(trx, repository.id, labelPromise(number, gate)),
         stale: await isUnconfirmed(trx, repository.id, labelPromise(number, stale)),
@@ -113,6 +118,26 @@ export async function askHistory(
 interface LastStateAct {
   readonly act: Omit<StateAct, "byWrongMerge">;
   readonly merge: ClosingMerge | null;
+  /** No human closed it: it counts for the merge alone. */
+  readonly isOnlyMerge?: boolean;
+}
+
+/**
+ * The merge of an agent's that closed an issue before anybody heard that it was an item: the merge was no news any more
+ * when it became one.
+ */
+async function endedByAgentsMerge(
+  deps: Deps,
+  client: Client,
+  repository: Repository,
+  { number, open }: IssueSnapshot,
+  events: readonly IssueEventRead[],
+): Promise<LastStateAct | null> {
+  const last = events.findLast(({ event }) => event === "closed" || event === "reopened");
+  if (open || last?.event !== "closed" || (await isOfHuman(client, repository, last))) return null;
+  const close = { number, closedAt: last.at, commitId: last.commitId };
+  const merge = await closingMerge(deps, client, repository, close);
+  return merge?.kind === "right" ? { act: stateAct(last, false), merge, isOnlyMerge: true } : null;
 }
 
 /** What counts of the closes and reopenings: a human's last, whatever agents did since; null: nothing does. */

@@ -251,11 +251,7 @@ describe("planFromHistory", () => {
       facts({ ...closedAs("not_planned"), ended: stateAct("closed", 20) }),
       ["cancel"],
     ],
-    [
-      "an agent's close does neither",
-      facts({ ...closedAs("completed") }),
-      [],
-    ],
+    ["an agent's close does neither", facts({ ...closedAs("completed") }), []],
     [
       "nor does a merge elsewhere",
       facts({ ...closedAs("completed"), ended: stateAct("closed", 20, { byWrongMerge: true }) }),

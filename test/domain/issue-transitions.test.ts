@@ -478,15 +478,20 @@ describe("reopening and disappearing (sections 1 and 8)", () => {
       [reopen],
     ],
     [
+      "in one second with the merge that completed it and closed the issue",
+      {
+        event: REOPENED,
+        item: item({ state: "complete", stateEventAt: REOPENED.at }),
+        issue: closed("completed"),
+      },
+      [],
+    ],
+    [
       "a human closed it again since",
       { event: event("undone"), item: item({ state: "complete" }), issue: closed("completed") },
       [],
     ],
-    [
-      "of a live item, noted already",
-      { event: REOPENED, item: item({ openSince: REOPENED.at }) },
-      [],
-    ],
+    ["of a live item, noted already", { event: REOPENED, item: item({ openSince: REOPENED.at }) }, []],
     [
       "an old reopening, before it was completed",
       { event: REOPENED, item: item({ state: "complete", stateEventAt: at(60) }) },
