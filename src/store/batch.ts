@@ -11,7 +11,7 @@
 import { isConnectionLost } from "./failure.ts";
 
 /** As many are under way at once: while one waits for the disk, the next is worked on. */
-const MOST_UNDER_WAY = 2;
+const MOST_UNDER_WAY = 1;
 /** Locks are held, and everybody in it waits, until a batch has been committed. */
 const MOST_IN_ONE = 32;
 
@@ -26,6 +26,7 @@ export class Batches<Question, Answer> {
   readonly #alone: (question: Question) => Promise<Answer>;
   readonly #waiting: Waiting<Question, Answer>[] = [];
   #underWay = 0;
+  #isGathering = false;
 
   /** `together` answers each question in its place, in one transaction, or null: it is to be asked `alone`. */
   constructor(
@@ -40,6 +41,16 @@ export class Batches<Question, Answer> {
   ask(question: Question): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ question, resolve, reject });
+      this.#gather();
+    });
+  }
+
+  /** Sends when all have asked who are about to: answers to one batch, or requests that came together, ask together. */
+  #gather(): void {
+    if (this.#isGathering || this.#underWay >= MOST_UNDER_WAY) return;
+    this.#isGathering = true;
+    setImmediate(() => {
+      this.#isGathering = false;
       this.#send();
     });
   }
@@ -50,7 +61,7 @@ export class Batches<Question, Answer> {
       this.#underWay += 1;
       void this.#settle(batch).finally(() => {
         this.#underWay -= 1;
-        this.#send();
+        if (this.#waiting.length > 0) this.#gather();
       });
     }
   }

@@ -41,42 +41,53 @@ export async function callFunction<T>(
 /** A repository that lives only here may move to GitHub's id, and is locked by whoever writes to it. */
 export const isShared = ({ repositoryId }: RecordRef): boolean => repositoryId >= 0;
 
-/** The columns of many calls' parameters, for `unnest`. */
-const columnsOf = (calls: readonly (readonly unknown[])[]): unknown[][] =>
-  (calls[0] ?? []).map((_, column) => calls.map((parameters) => parameters[column]));
+/** What `answer_at_once` answers (migrations/0021). */
+export type SharedCall = FunctionCall & {
+  readonly name: "take_claim" | "renew_claim" | "release_claim" | "write_scalars";
+};
 
-const batches = new WeakMap<pg.Pool, Map<string, Batches<readonly unknown[], unknown>>>();
+interface Question {
+  readonly call: SharedCall;
+  readonly parameters: readonly unknown[];
+}
+
+const batches = new WeakMap<pg.Pool, Batches<Question, unknown>>();
+
+function batchesOf(pool: pg.Pool, db: Db): Batches<Question, unknown> {
+  const known = batches.get(pool);
+  if (known) return known;
+  const made = new Batches<Question, unknown>(
+    async (questions) => {
+      const { rows } = await pool.query<{ answer: unknown }>({
+        name: "answer_at_once",
+        text: "select answer_at_once(q.what, q.p) as answer from unnest($1::text[], $2::jsonb[]) as q (what, p)",
+        values: [
+          questions.map(({ call }) => call.name),
+          questions.map(({ parameters }) => JSON.stringify(parameters)),
+        ],
+      });
+      return rows.map(({ answer }) => answer);
+    },
+    ({ call, parameters }) => callFunction(db, call, parameters),
+  );
+  batches.set(pool, made);
+  return made;
+}
 
 /**
  * As `callFunction`, for what many ask at the same time: outside a transaction, calls that come while others are under
- * way share one transaction. `together` is the statement for many, whose parameters are the columns of theirs; it
- * answers them in their order, and null for who is to be asked alone. What is known to be asked alone (`shares` false) is
- * so at once.
+ * way share one transaction, whatever each of them is about. What is known to be asked alone (`shares` false) is so at
+ * once. Parameters begin with the record's repository, topic and id.
  */
 export function callTogether<T>(
   db: Db,
-  alone: FunctionCall,
-  together: FunctionCall,
+  call: SharedCall,
   parameters: readonly unknown[],
   shares: boolean,
 ): Promise<T> {
   const pool = poolOf(db);
-  if (pool === null || !shares) return callFunction<T>(db, alone, parameters);
-  const ofPool = batches.get(pool) ?? new Map<string, Batches<readonly unknown[], unknown>>();
-  batches.set(pool, ofPool);
-  const known = ofPool.get(together.name);
-  const mine =
-    known ??
-    new Batches<readonly unknown[], unknown>(
-      async (calls) => {
-        const query = { ...together, values: columnsOf(calls) };
-        const { rows } = await pool.query<{ answer: unknown }>(query);
-        return rows.map(({ answer }) => answer);
-      },
-      (call) => callFunction(db, alone, call),
-    );
-  ofPool.set(together.name, mine);
-  return mine.ask(parameters) as Promise<T>;
+  if (pool === null || !shares) return callFunction<T>(db, call, parameters);
+  return batchesOf(pool, db).ask({ call, parameters }) as Promise<T>;
 }
 
 /**

@@ -1,8 +1,8 @@
-/** Renewing and releasing a claim, one call each (`renew_claim`, `release_claim` in migrations/0016 and 0019). */
+/** Renewing and releasing a claim, one call each (`renew_claim`, `release_claim` in migrations/0016 and 0021). */
 
 import type { ReleaseVerdict, RenewVerdict } from "../domain/lease.ts";
 import type { RecordRef } from "../domain/record-key.ts";
-import { callTogether, isShared } from "./call.ts";
+import { callTogether, isShared, type SharedCall } from "./call.ts";
 import type { Db } from "./database.ts";
 import { repositoryMoved } from "./records.ts";
 
@@ -16,14 +16,9 @@ export type RenewRow =
     }
   | { readonly verdict: Exclude<RenewVerdict, "renew"> | "missing" };
 
-const RENEW_CLAIM = { name: "renew_claim", text: "select renew_claim($1, $2, $3, $4, $5, $6) as answer" };
-
-const RENEW_CLAIMS = {
-  name: "renew_claims",
-  text: `select case when lock_at_once(c.repo, c.topic, c.id) then renew_claim(c.repo, c.topic, c.id, c.fence, c.actor, c.lease)
-    end as answer
-    from unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::int[])
-      as c (repo, topic, id, fence, actor, lease)`,
+const RENEW_CLAIM: SharedCall = {
+  name: "renew_claim",
+  text: "select renew_claim($1, $2, $3, $4, $5, $6) as answer",
 };
 
 /** Moves the lease's end, if the token is current, the actor is its holder and the lease has not lapsed. */
@@ -37,7 +32,6 @@ export async function renewClaim(
   const row = await callTogether<RenewRow | { verdict: "moved" }>(
     db,
     RENEW_CLAIM,
-    RENEW_CLAIMS,
     [repositoryId, topic, id, fence, actor, leaseSeconds],
     isShared(ref),
   );
@@ -59,17 +53,9 @@ export interface Release {
  */
 export type ReleaseRow = ReleaseVerdict | "missing" | "poisoned";
 
-const RELEASE_CLAIM = {
+const RELEASE_CLAIM: SharedCall = {
   name: "release_claim",
   text: "select release_claim($1, $2, $3, $4, $5, $6, $7) as answer",
-};
-
-const RELEASE_CLAIMS = {
-  name: "release_claims",
-  text: `select case when lock_at_once(c.repo, c.topic, c.id) then release_claim(c.repo, c.topic, c.id, c.fence, c.actor,
-      c.note, c.parks) end as answer
-    from unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::boolean[])
-      as c (repo, topic, id, fence, actor, note, parks)`,
 };
 
 /** Ends the claim under its token and promises the outcome comment of an item, or says why not. */
@@ -82,7 +68,6 @@ export async function releaseClaim(
   const row = await callTogether<ReleaseRow | "moved">(
     db,
     RELEASE_CLAIM,
-    RELEASE_CLAIMS,
     [repositoryId, topic, id, fence, actor, note, parks],
     isShared(ref),
   );

@@ -1,8 +1,8 @@
-/** The one call that decides and grants a claim (`take_claim` in migrations/0016): round trips decide its speed. */
+/** The one call that decides and grants a claim (`take_claim` in migrations/0021): round trips decide its speed. */
 
 import type { RecordRef } from "../domain/record-key.ts";
 import type { ResourceMode } from "../domain/settings.ts";
-import { callTogether, isShared } from "./call.ts";
+import { callTogether, isShared, type SharedCall } from "./call.ts";
 import type { Db } from "./database.ts";
 import { repositoryMoved } from "./records.ts";
 
@@ -75,24 +75,11 @@ export interface ClaimRefusedRow {
 
 export type ClaimRow = ClaimGrantedRow | ClaimRefusedRow;
 
-/** What is claimed alone, and what a batch can claim (`lock_at_once` in migrations/0019). */
-const TAKE_CLAIM = {
+const TAKE_CLAIM: SharedCall = {
   name: "take_claim",
   text: `select json_build_object(
     'claim', take_claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14),
     'anchored', exists (select 1 from anchor where repository_id = $1 and topic = $2 and id = $3)) as answer`,
-};
-
-const TAKE_CLAIMS = {
-  name: "take_claims",
-  text: `select case when lock_at_once(c.repo, c.topic, c.id) then json_build_object(
-    'claim', take_claim(c.repo, c.topic, c.id, c.owner, c.actor, c.region, c.deployment, c.lease, c.scope, c.takeover,
-      c.wait, c.ticket, c.replica, c.mark_after),
-    'anchored', exists (select 1 from anchor a where a.repository_id = c.repo and a.topic = c.topic and a.id = c.id))
-    end as answer
-    from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::int[], $9::text[],
-      $10::boolean[], $11::boolean[], $12::bigint[], $13::text[], $14::int[])
-      as c (repo, topic, id, owner, actor, region, deployment, lease, scope, takeover, wait, ticket, replica, mark_after)`,
 };
 
 interface Answer {
@@ -121,13 +108,7 @@ export async function takeClaim(db: Db, call: ClaimCall): Promise<ClaimRow> {
   ];
   // The line is served in its order, and a subtree takes its epic's lock whole.
   const shares = isShared(ref) && call.scope === "item" && !call.wait && call.ticket === null;
-  const { claim: answer, anchored } = await callTogether<Answer>(
-    db,
-    TAKE_CLAIM,
-    TAKE_CLAIMS,
-    parameters,
-    shares,
-  );
+  const { claim: answer, anchored } = await callTogether<Answer>(db, TAKE_CLAIM, parameters, shares);
   if (!answer.granted && answer.reason === "moved") throw repositoryMoved();
   return answer.granted ? { ...answer, anchored } : answer;
 }

@@ -2,7 +2,7 @@
 
 import type { FenceRefusal } from "../domain/fence.ts";
 import type { RecordRef } from "../domain/record-key.ts";
-import { callFunction, callTogether, isShared } from "./call.ts";
+import { callFunction, callTogether, isShared, type SharedCall } from "./call.ts";
 import type { Db } from "./database.ts";
 import { type MemoryRecord, repositoryMoved } from "./records.ts";
 
@@ -33,14 +33,7 @@ const WRITE_RECORD = {
 };
 
 /** Scalars only: what hangs on tags is locked in the order that their triggers find it in. */
-const WRITE_RECORDS = {
-  name: "write_records",
-  text: `select case when lock_at_once(c.repo, c.topic, c.id) then write_record(c.repo, c.topic, c.id, c.token, c.actor,
-      c.region, c.given, '{}', '{}', c.make) end as answer
-    from unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::jsonb[], $8::boolean[])
-      as c (repo, topic, id, token, actor, region, given, make)`,
-};
-const WRITE_SCALARS = {
+const WRITE_SCALARS: SharedCall = {
   name: "write_scalars",
   text: "select write_record($1, $2, $3, $4, $5, $6, $7, '{}', '{}', $8) as answer",
 };
@@ -62,13 +55,12 @@ type PrintedRecord = Omit<MemoryRecord, "expiresAt" | "createdAt" | "updatedAt">
 /** Writes the record if the token passes the fence, or says why not; nothing is written then. */
 export async function writeRecord(db: Db, write: RecordWrite): Promise<WrittenRow> {
   const { ref } = write;
-  const given = JSON.stringify(write.given);
-  const start = [ref.repositoryId, ref.topic, ref.id, write.token, write.actor, write.region, given];
+  const start = [ref.repositoryId, ref.topic, ref.id, write.token, write.actor, write.region, write.given];
   const { addTags, removeTags, create } = write;
-  const shares = isShared(ref) && given.length <= MOST_SHARED;
+  const shares = isShared(ref) && JSON.stringify(write.given).length <= MOST_SHARED;
   const answer =
     addTags.length + removeTags.length === 0
-      ? await callTogether<Answer>(db, WRITE_SCALARS, WRITE_RECORDS, [...start, create], shares)
+      ? await callTogether<Answer>(db, WRITE_SCALARS, [...start, create], shares)
       : await callFunction<Answer>(db, WRITE_RECORD, [...start, [...addTags], [...removeTags], create]);
   if (answer.refused === "moved") throw repositoryMoved();
   if (answer.refused !== undefined) return { refused: answer.refused };
