@@ -11,7 +11,7 @@ import { play, type Stage } from "./play.ts";
 import { setStage } from "./stage.ts";
 
 const ONE = process.env.CONVERGENCE_SEED;
-const SEEDS = Number(process.env.CONVERGENCE_SEEDS ?? 200);
+const SEEDS = Number(process.env.CONVERGENCE_SEEDS ?? 45);
 /** So many play at once, each on a database and a GitHub of its own. */
 const STAGES = ONE === undefined ? 3 : 1;
 
