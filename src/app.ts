@@ -100,7 +100,11 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
       version,
       wake: createWake(database.db, log, ended.signal),
     };
-    const keyWatch = new KeyWatch(deps, config.readPrivateKeys ?? (() => []));
+    const keyWatch = new KeyWatch(
+      deps,
+      config.readPrivateKeys ?? (() => []),
+      config.readWebhookSecrets ?? (() => []),
+    );
     deps.github.onConnect((probot) => registerHandlers(probot, deps));
     deps.github.superviseWith(
       supervisor(deps, config.writePace ?? writePace(GITHUB_PACE), (message) => keyWatch.refused(message)),

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { REGION_PATTERN } from "./domain/region.ts";
 import { GITHUB_PACE, type WritePace, writePace } from "./domain/write-pace.ts";
-import { keyReader, keysIn } from "./private-keys.ts";
+import { keyReader, keysIn, secretReader } from "./private-keys.ts";
 
 export interface AppConfig {
   readonly appId: number;
@@ -23,6 +23,8 @@ export interface Config {
   readonly app: AppConfig | null;
   /** Reads the App's private keys as they are kept now, the wanted one first. Left out: they are kept nowhere else. */
   readonly readPrivateKeys?: () => readonly string[];
+  /** Reads the webhook secrets as they are kept now, the current one first; empty: those in force cannot change. */
+  readonly readWebhookSecrets?: () => readonly string[];
   readonly githubApiUrl: string;
   /** How fast GitHub may be written to. Left out: as fast as GitHub allows. */
   readonly writePace?: WritePace;
@@ -139,6 +141,7 @@ export function parseConfig(
       path: text("PRIVATE_KEY_PATH"),
       ...around,
     }),
+    readWebhookSecrets: secretReader({ secret: text("WEBHOOK_SECRET"), ...around }),
     githubApiUrl: parseApiUrl(text, url("GITHUB_API_URL", ["https:", "http:"]), problems),
     writePace: writePace({
       spacingMs: whole("LEASEHOLD_WRITE_SPACING_MS", GITHUB_PACE.spacingMs, 0, 60_000),

@@ -1,4 +1,4 @@
-/** Where the App's private keys are kept, and how they are written there. */
+/** Where the App's private keys and webhook secrets are kept, and how they are written there. */
 
 import { parseEnv } from "node:util";
 
@@ -42,4 +42,28 @@ export function keyReader({ inline, path, envFile, readFile }: KeyPlace): () => 
   // Nothing was set: /setup may write it there.
   if (inline === null || inEnvFile()?.trim() === inline) return () => keysIn(inEnvFile() ?? inline ?? "");
   return () => keysIn(inline);
+}
+
+/** The App's webhook secrets, as they are in the environment. */
+export interface SecretPlace extends Pick<KeyPlace, "envFile" | "readFile"> {
+  /** `WEBHOOK_SECRET`. */
+  readonly secret: string | null;
+}
+
+/**
+ * Reads the webhook secrets as the .env file has them now, the current one first; empty: it has none, or those in force
+ * came with the process's own environment, which cannot change.
+ */
+export function secretReader({ secret, envFile, readFile }: SecretPlace): () => string[] {
+  const kept = (): string[] => {
+    try {
+      const { WEBHOOK_SECRET, WEBHOOK_SECRET_PREVIOUS } = parseEnv(readFile(envFile));
+      const current = WEBHOOK_SECRET?.trim();
+      const previous = WEBHOOK_SECRET_PREVIOUS?.trim();
+      return current ? [current, ...(previous ? [previous] : [])] : [];
+    } catch {
+      return [];
+    }
+  };
+  return secret === null || kept()[0] === secret ? kept : () => [];
 }

@@ -6,19 +6,18 @@
 
 import type { HistoricAdmission, LabelEvent } from "./admission-history.ts";
 import type { KnownIssue, KnownItem, Transition } from "./issue-transitions.ts";
-import { isWanted } from "./issue-transitions.ts";
+import { endDecidedAt, isWanted } from "./issue-transitions.ts";
 import type { RepositorySettings } from "./settings.ts";
 import { hasLabel, prioritiesOfLabels } from "./tags.ts";
 
-/** The last time that the issue was closed or reopened. */
+/** The last time that a human closed or reopened the issue, or that it became a discussion. */
 export interface StateAct {
   readonly action: "closed" | "reopened";
   /** Why it was closed. */
   readonly reason: string | null;
-  /** An agent reopened the issue after it, which brings nothing back (protocol 8). */
+  /** An agent closed or reopened the issue after it, which ends nothing and brings nothing back (protocol 8). */
   readonly overruled: boolean;
   readonly login: string | null;
-  readonly human: boolean;
   /** GitHub's time. */
   readonly at: Date;
   /** GitHub closed it because of a merge that does not complete the item. */
@@ -38,6 +37,8 @@ export interface HistoryPlanFacts {
   /** The last act on the gate label, and on the stale label. */
   readonly gate: LabelEvent | null;
   readonly stale: LabelEvent | null;
+  /** The last act of a human on the stale label: an agent's removal takes no park back. */
+  readonly staleByHuman: LabelEvent | null;
   readonly ended: StateAct | null;
   /** The body is another, and nobody told who edited it. */
   readonly bodyChanged: boolean;
@@ -87,10 +88,13 @@ export function leavesQuestion(
 }
 
 function enrolPlan(facts: HistoryPlanFacts): Transition[] {
-  const { settings, admission, stale } = facts;
+  const { settings, admission, staleByHuman } = facts;
   const plan: Transition[] = [{ kind: "enrol", admitted: admission.admitted, by: admission.by }];
   if (admission.restore) plan.push({ kind: "add_label", label: settings.labels.gate });
-  return parksByHuman(facts, null) ? [...plan, { kind: "park", by: stale?.login ?? GHOST }] : plan;
+  // An issue that is no item keeps what people and agents do to its labels.
+  return parksByHuman(facts, null) && hasLabel(facts.issue.labels, settings.labels.stale)
+    ? [...plan, { kind: "park", by: staleByHuman?.login ?? GHOST }]
+    : plan;
 }
 
 function admissionPlan(item: KnownItem, facts: HistoryPlanFacts): Transition[] {
@@ -117,12 +121,13 @@ function admissionPlan(item: KnownItem, facts: HistoryPlanFacts): Transition[] {
 }
 
 function parkingPlan(item: KnownItem, facts: HistoryPlanFacts): Transition[] {
-  const { issue, settings, stale, pending, ended } = facts;
+  const { issue, settings, stale, staleByHuman, pending, ended } = facts;
   if (item.state === null && !item.parkAsked && parksByHuman(facts, item)) {
     // What had ended is not parked.
-    const isAfterEnd = !issue.open && ended !== null && stale !== null && stale.at > ended.at;
+    const isAfterEnd =
+      !issue.open && ended?.action === "closed" && staleByHuman !== null && staleByHuman.at > ended.at;
     const kind = item.isLeftAlone ? "ask_park" : "park";
-    return isAfterEnd ? [] : [{ kind, by: stale?.login ?? GHOST }];
+    return isAfterEnd ? [] : [{ kind, by: staleByHuman?.login ?? GHOST }];
   }
   if (
     item.state === null &&
@@ -144,10 +149,8 @@ function parkingPlan(item: KnownItem, facts: HistoryPlanFacts): Transition[] {
   ];
 }
 
-function parksByHuman({ issue, settings, stale }: HistoryPlanFacts, item: KnownItem | null): boolean {
-  if (stale?.action !== "labeled" || !stale.human || !hasLabel(issue.labels, settings.labels.stale))
-    return false;
-  return item === null || isNews(stale, item.stateEventAt);
+function parksByHuman({ staleByHuman }: HistoryPlanFacts, item: KnownItem | null): boolean {
+  return staleByHuman?.action === "labeled" && (item === null || isNews(staleByHuman, item.stateEventAt));
 }
 
 function endingPlan(item: KnownItem, { issue, ended, pending }: HistoryPlanFacts): Transition[] {
@@ -157,21 +160,17 @@ function endingPlan(item: KnownItem, { issue, ended, pending }: HistoryPlanFacts
   if (ended.converted) return isOver ? [] : [{ kind: "cancel", by, at: ended.at }];
   // Open or closed on GitHub is not enough: what Leasehold itself decided may still be on its way there.
   if (pending.state) return [];
+  const decidedAt = endDecidedAt(item);
   if (ended.action === "reopened") {
-    if (!issue.open) return [];
-    // An agent's reopening brings nothing back (protocol 8).
-    if (isOver)
-      return !ended.human || isEarlier(ended, item.stateEventAt)
-        ? []
-        : [{ kind: "reopen", by, at: ended.at }];
-    return item.state === null && isNews(ended, item.stateEventAt)
-      ? [{ kind: "still_open", at: ended.at }]
-      : [];
+    // In one second with a merge of an agent's, which closed the issue, the merge came last.
+    const counts = issue.open ? !isEarlier(ended, decidedAt) : isNews(ended, decidedAt);
+    if (isOver) return counts ? [{ kind: "reopen", by, at: ended.at }] : [];
+    return item.state === null && isNews(ended, decidedAt) ? [{ kind: "still_open", at: ended.at }] : [];
   }
-  if ((issue.open && !ended.overruled) || !ended.human || ended.byWrongMerge) return [];
+  if ((issue.open && !ended.overruled) || ended.byWrongMerge) return [];
   const reason = ended.overruled ? ended.reason : issue.stateReason;
   const state = reason === "completed" || reason === null ? "complete" : "cancelled";
-  if (item.state === state || (isOver && !isNews(ended, item.stateEventAt))) return [];
+  if (item.state === state || (isOver && !isNews(ended, decidedAt))) return [];
   return [{ kind: state === "complete" ? "complete" : "cancel", by, at: ended.at }];
 }
 

@@ -24,6 +24,8 @@ export interface KnownItem {
   readonly state: ItemState;
   /** GitHub's time of the event that decided the state; null when Leasehold itself did, or nothing yet. */
   readonly stateEventAt: Date | null;
+  /** GitHub's time of a human's last reopening of the issue while the item was live: it ends nothing, and parks nothing. */
+  readonly openSince: Date | null;
   readonly priorities: readonly string[];
   /** What it has without a priority label: its epic's, else the default. */
   readonly fallbackPriority: Priority;
@@ -140,6 +142,8 @@ export interface IssueFacts {
   readonly author: { readonly login: string | null; readonly human: boolean };
   /** The human who put the stale label on an issue that becomes an item; null: nobody did, or no human. */
   readonly staleBy: string | null;
+  /** Why the issue was closed, by the act itself: the issue may be open again. */
+  readonly closedFor: string | null;
   /** GitHub closed the issue because a pull request naming it merged into another branch than the item's. */
   readonly closedByWrongMerge: boolean;
 }
@@ -249,21 +253,35 @@ function parking(item: KnownItem, { event, issue, settings, actor }: IssueFacts)
   return [];
 }
 
-function ending(item: KnownItem, { event, issue, actor, closedByWrongMerge }: IssueFacts): Transition[] {
-  const late = item.stateEventAt !== null && event.at < item.stateEventAt;
-  if (event.action === "reopened" && issue.open && !late) {
-    // An agent's reopening brings nothing back (protocol 8): it stays at its end, and the two stores' differing is a defect.
+/** When it was last decided whether the item is over; a merge or a close of before decides nothing any more. */
+export function endDecidedAt({
+  stateEventAt,
+  openSince,
+}: Pick<KnownItem, "stateEventAt" | "openSince">): Date | null {
+  if (stateEventAt === null || openSince === null) return stateEventAt ?? openSince;
+  return stateEventAt > openSince ? stateEventAt : openSince;
+}
+
+/** Only a human ends an item or brings it back (protocol 8), whatever agents did to the issue since. */
+function ending(item: KnownItem, facts: IssueFacts): Transition[] {
+  const { event, issue, actor, closedByWrongMerge } = facts;
+  const decidedAt = endDecidedAt(item);
+  const late = decidedAt !== null && event.at < decidedAt;
+  if (event.action === "reopened" && !late) {
+    // An agent's leaves the item at its end, and the two stores' differing is a defect.
     if (!actor.human) return [];
-    if (isEnded(item)) return [{ kind: "reopen", by: actor.login }];
+    const isNews = decidedAt === null || event.at > decidedAt;
+    // In one second with a merge, which closed the issue, the merge came last.
+    if (isEnded(item)) return issue.open || isNews ? [{ kind: "reopen", by: actor.login }] : [];
     // A merge before it, of which the news is late, must not end the item afterwards.
-    const isNews = item.stateEventAt === null || event.at > item.stateEventAt;
     return item.state === null && isNews ? [{ kind: "still_open", at: event.at }] : [];
   }
   if (isGone(event)) {
     return isEnded(item) ? [] : [{ kind: "cancel", by: actor.login }];
   }
-  if (event.action !== "closed" || issue.open || !actor.human || closedByWrongMerge) return [];
-  const completed = issue.stateReason === "completed" || issue.stateReason === null;
+  if (event.action !== "closed" || !actor.human || closedByWrongMerge) return [];
+  const reason = issue.open ? facts.closedFor : issue.stateReason;
+  const completed = reason === "completed" || reason === null;
   // A closed issue may be closed again, for another reason.
   if (late || item.state === (completed ? "complete" : "cancelled")) return [];
   return [{ kind: completed ? "complete" : "cancel", by: actor.login }];

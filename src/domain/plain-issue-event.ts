@@ -55,6 +55,7 @@ export function plainChange(facts: PlainFacts): PlainChange | null {
     actor: { login, human: false },
     author: { login: (saved ?? stored).authorLogin, human: false },
     gateIsExplained: false,
+    closedFor: null,
     staleBy: null,
     closedByWrongMerge: false,
   });

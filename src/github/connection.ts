@@ -121,13 +121,19 @@ export class GitHubConnection {
     this.#keyRefusal = null;
   }
 
+  /** Takes up other webhook secrets; all else stays as it is. */
+  trustSecrets(webhookSecrets: readonly string[]): void {
+    if (this.#connected)
+      this.#connected = { ...this.#connected, app: { ...this.#connected.app, webhookSecrets } };
+  }
+
   #octokit(supervisor: Supervisor) {
     const { baseUrl, timeoutMs = TIMEOUT_MS, onRequest = () => {} } = this.#options;
     return octokitFor({ baseUrl, timeoutMs, stopping: this.#stopping.signal, supervisor, onRequest });
   }
 
   #refuseKey(app: AppCredentials, message: string): void {
-    if (this.#keyRefusal !== null || this.#connected?.app !== app) return;
+    if (this.#keyRefusal !== null || this.#connected?.app.privateKey !== app.privateKey) return;
     this.#keyRefusal = { since: new Date(), message };
     this.#supervisor.keyRefused(message);
   }

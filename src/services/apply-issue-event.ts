@@ -4,6 +4,7 @@ import type { z } from "zod";
 import type { IssuesPayload } from "../contract/github-payloads.ts";
 import { admissionByHistory, type LabelEvent } from "../domain/admission-history.ts";
 import {
+  endDecidedAt,
   type IssueEvent,
   type IssueFacts,
   isGone,
@@ -23,7 +24,7 @@ import { issueEvent, issueSnapshot } from "../github/snapshots.ts";
 import { lockItem } from "../store/item-lock.ts";
 import { findIssue, lockIssue, markGone, saveIssue } from "../store/mirror.ts";
 import type { Repository } from "../store/repositories.ts";
-import { askHuman, labelActs, loginOf, senderOf } from "./ask-actor.ts";
+import { askHuman, isOfHuman, labelActs, loginOf, senderOf } from "./ask-actor.ts";
 import { type ClosingMerge, closingMerge, meaningOfMerge } from "./closing-merge.ts";
 import type { Deps } from "./deps.ts";
 import { entomb } from "./entomb.ts";
@@ -84,6 +85,7 @@ export async function applyIssueEvent(deps: Deps, seq: number, payload: Payload)
       author: asked.author,
       gateIsExplained: asked.gateIsExplained,
       staleBy: asked.staleBy,
+      closedFor: asked.closedFor,
       closedByWrongMerge: merge?.isWrong ?? false,
     };
     const context = { issue, eventAt: event.at, region: deps.region, merge: merge?.completion ?? null };
@@ -141,6 +143,7 @@ interface Asked {
   readonly isConverted: boolean;
   /** What the event says of the issue, beside its snapshot. */
   readonly delta: IssueDelta;
+  readonly closedFor: IssueFacts["closedFor"];
   /** The merge that closed the issue, if one did. */
   readonly merge: ClosingMerge | null;
 }
@@ -162,6 +165,7 @@ async function gather(
     isUndone: false,
     isConverted: false,
     delta: event,
+    closedFor: null,
     merge: null,
   };
   const installationId = payload.installation?.id ?? repository.installationId;
@@ -177,7 +181,7 @@ async function gather(
   const isConverted =
     event.action === "closed" && acts.some((act) => act.event === "converted_to_discussion");
   const listed = reads.events && decides ? findListed(acts, question, sender.id) : null;
-  const isUndone = listed !== null && (await wasUndone(client, repository, listed));
+  const isUndone = listed !== null && (await wasUndone(client, repository, event, listed));
   return {
     actor: { ...unasked.actor, human: isHuman && listed?.act.viaApp !== true },
     author: reads.author ? await askAuthor(client, repository, event, after) : unasked.author,
@@ -186,18 +190,23 @@ async function gather(
     isUndone,
     isConverted,
     delta: listed === null ? event : deltaOf(listed, event),
+    closedFor: listed?.act.stateReason ?? null,
     merge:
       reads.pulls && !isUndone
         ? await closingMerge(deps, client, repository, {
-            issue: after,
+            number: after.number,
+            closedAt: (after.open ? listed?.act.at : after.closedAt) ?? event.at,
             commitId: listed?.act.commitId ?? null,
           })
         : null,
   };
 }
 
-const decidedAt = (event: IssueEvent, item: KnownItem | null, { labels }: RepositorySettings): Date | null =>
-  (sameLabel(event.label ?? "", labels.gate) ? item?.admissionAt : item?.stateEventAt) ?? null;
+function decidedAt(event: IssueEvent, item: KnownItem | null, { labels }: RepositorySettings): Date | null {
+  if (item === null) return null;
+  if (event.label === null) return endDecidedAt(item);
+  return sameLabel(event.label, labels.gate) ? item.admissionAt : item.stateEventAt;
+}
 
 /** An event that is not listed yet proves nothing, and is tried again; but what closes the gate never waits. */
 function findListed(
@@ -214,15 +223,24 @@ function findListed(
   return listed;
 }
 
-/** Whether a later act that may do so took the event back: anyone adds a label, but only a human takes ours off. */
-async function wasUndone(client: Client, repository: Repository, { act, last }: ListedAct): Promise<boolean> {
-  if (last.event === act.event) return false;
-  if (last.event !== "unlabeled") return true;
-  return askHuman(client, repository, last.sender, last.viaApp, repository.settings);
+/** Whether a later act that may do so took the event back: a human's, and of the gate's label whoever put it on. */
+async function wasUndone(
+  client: Client,
+  repository: Repository,
+  { label }: IssueEvent,
+  { act, since }: ListedAct,
+): Promise<boolean> {
+  const isGate = label !== null && sameLabel(label, repository.settings.labels.gate);
+  for (const later of since.toReversed()) {
+    const counts = (isGate && later.event === "labeled") || (await isOfHuman(client, repository, later));
+    if (counts) return later.event !== act.event;
+  }
+  return false;
 }
 
-/** For a label what its list says last; a state that was undone leaves the mirror to the later event. */
-function deltaOf({ act, last }: ListedAct, event: IssueEvent): IssueDelta {
+/** For a label what its list says last; a state that was changed back leaves the mirror to the later event. */
+function deltaOf({ act, since }: ListedAct, event: IssueEvent): IssueDelta {
+  const last = since.at(-1) ?? act;
   if (event.label !== null) return { action: last.event, label: event.label };
   return last.event === act.event ? event : { action: null, label: null };
 }

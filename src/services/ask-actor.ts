@@ -42,17 +42,36 @@ export async function labelActs(
   const { labels, gateSince } = repository.settings;
   // What was done to a label before it was the gate was about something else.
   const since = gateSince !== null && sameLabel(label, labels.gate) ? new Date(gateSince) : null;
-  const last = events.findLast(
-    (event) => event.label !== null && sameLabel(event.label, label) && (since === null || event.at >= since),
-  );
+  const last = events.filter(isAbout(label)).findLast((event) => since === null || event.at >= since);
   if (!last) return [];
-  const { sender, viaApp } = last;
-  return [
-    {
-      action: last.event === "labeled" ? "labeled" : "unlabeled",
-      login: sender.login,
-      at: last.at,
-      human: await askHuman(client, repository, sender, viaApp, repository.settings),
-    },
-  ];
+  return [labelEvent(last, await isOfHuman(client, repository, last))];
+}
+
+/** Whether an event is about this label. */
+export const isAbout =
+  (label: string) =>
+  (event: IssueEventRead): boolean =>
+    event.label !== null && sameLabel(event.label, label);
+
+export const labelEvent = (act: IssueEventRead, human: boolean): LabelEvent => ({
+  action: act.event === "labeled" ? "labeled" : "unlabeled",
+  login: act.sender.login,
+  at: act.at,
+  human,
+});
+
+export const isOfHuman = (
+  client: Client,
+  repository: Repository,
+  { sender, viaApp }: IssueEventRead,
+): Promise<boolean> => askHuman(client, repository, sender, viaApp, repository.settings);
+
+/** The last of the acts that a human did; null: none. Asks from the last one back, and no further. */
+export async function lastOfHuman(
+  client: Client,
+  repository: Repository,
+  acts: readonly IssueEventRead[],
+): Promise<IssueEventRead | null> {
+  for (const act of acts.toReversed()) if (await isOfHuman(client, repository, act)) return act;
+  return null;
 }

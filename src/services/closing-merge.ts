@@ -5,7 +5,6 @@
 
 import { closingReferences } from "../domain/closing-keywords.ts";
 import type { Completion } from "../domain/comments.ts";
-import type { IssueSnapshot } from "../domain/mirror-merge.ts";
 import { itemRef } from "../domain/record-key.ts";
 import { tagValue } from "../domain/tags.ts";
 import type { Client } from "../github/connection.ts";
@@ -45,7 +44,9 @@ export async function meaningOfMerge(
 }
 
 interface Close {
-  readonly issue: IssueSnapshot;
+  /** Of the issue. */
+  readonly number: number;
+  readonly closedAt: Date;
   /** The commit that closed it, if the event list names one. */
   readonly commitId: string | null;
 }
@@ -64,18 +65,20 @@ export async function closingMerge(
   deps: Deps,
   client: Client,
   repository: Repository,
-  { issue, commitId }: Close,
+  { number, closedAt, commitId }: Close,
 ): Promise<ClosingMerge | null> {
   const { defaultBranch } = repository;
-  const record = await findRecord(deps.db, itemRef(repository.id, issue.number));
-  const base = tagValue(record?.tags ?? [], "baseBranch:");
-  const closedAt = (issue.closedAt ?? issue.updatedAt).getTime();
-  const merges = await mergesNaming(deps, client, repository, issue.number);
+  const record = await findRecord(deps.db, itemRef(repository.id, number));
+  // What becomes an item only now gets the base of the settings.
+  const base = record
+    ? tagValue(record.tags, "baseBranch:")
+    : (repository.settings.defaults.baseBranch ?? defaultBranch);
+  const merges = await mergesNaming(deps, client, repository, number);
   const isThen = ({ mergedAt }: Merge): boolean =>
-    mergedAt !== null && Math.abs(mergedAt.getTime() - closedAt) <= SAME_MERGE_MS;
+    mergedAt !== null && Math.abs(mergedAt.getTime() - closedAt.getTime()) <= SAME_MERGE_MS;
   // A merge of which no news came yet must not be missed: not where GitHub's close can be wrong, nor as the reason.
   if (base !== defaultBranch || !merges.some(isThen))
-    merges.push(...(await recentMergesNaming(client, repository, issue.number)));
+    merges.push(...(await recentMergesNaming(client, repository, number)));
 
   const then = merges.filter(isThen);
   const right = then.find((merge) => merge.base === base);

@@ -145,14 +145,14 @@ class Visit {
 
   /** Of comments only the markers decide anything. */
   async comments(): Promise<void> {
-    const listed = new Map<number, string>();
+    const listed = new Map<number, { body: string; issue: number }>();
     for (let page = 1, full = true; full; page++) {
       const found = await listComments(this.#client, this.#at, { since: null, page, by: "age" });
       full = found.full;
       for (const raw of found.rows) {
         const number = issueOfComment(raw);
         if (number === null || parseMarker(raw.body ?? "") === null) continue;
-        listed.set(raw.id, commentSnapshot(raw, number).body);
+        listed.set(raw.id, { body: commentSnapshot(raw, number).body, issue: number });
       }
     }
     const known = new Map(
@@ -165,7 +165,13 @@ class Visit {
       const github = listed.get(id);
       const what = `${id} on #${issue}`;
       if (github === undefined) this.#missing("comment", what, body);
-      else this.#note("comment", what, { body }, { body: github });
+      else this.#note("comment", what, { body, issue }, github);
+    }
+    for (const [id, { body, issue }] of listed) {
+      if (known.has(id)) continue;
+      const mirrored = await findIssue(this.#deps.db, this.#at.id, issue);
+      // A comment that the mirror has as deleted, or of an issue that it never heard of, is compared with nothing.
+      if (mirrored && !mirrored.gone) this.#unknown("comment", `${id} on #${issue}`, body);
     }
   }
 

@@ -12,7 +12,7 @@ import { type IssueEventRead, readIssueEvents } from "../github/reads.ts";
 import type { Trx } from "../store/database.ts";
 import { isUnconfirmed, labelPromise } from "../store/outbox.ts";
 import type { Repository } from "../store/repositories.ts";
-import { askHuman, labelActs } from "./ask-actor.ts";
+import { askHuman, isAbout, isOfHuman, labelActs, labelEvent, lastOfHuman } from "./ask-actor.ts";
 import { type ClosingMerge, closingMerge, type MergeMeaning, meaningOfMerge } from "./closing-merge.ts";
 import type { Deps } from "./deps.ts";
 import { inheritMemory } from "./inherit-memory.ts";
@@ -67,7 +67,10 @@ export async function askHistory(
     events: gateActs,
   });
   const staleActs = await labelActs(client, repository, events, stale);
-  const ended = await lastStateAct(deps, client, repository, issue, events);
+  const staleByHuman = await lastOfHuman(client, repository, events.filter(isAbout(stale)));
+  const ended =
+    (becomes ? await endedByAgentsMerge(deps, client, repository, issue, events) : null) ??
+    (await lastStateAct(deps, client, repository, issue, events));
 
   const plan = async (trx: Trx, meaning: MergeMeaning | null): Promise<Transition[]> =>
     planFromHistory({
@@ -79,7 +82,11 @@ export async function askHistory(
       bodyChanged,
       gate: gateActs.at(-1) ?? null,
       stale: staleActs.at(-1) ?? null,
-      ended: ended && { ...ended.act, byWrongMerge: meaning?.isWrong ?? false },
+      staleByHuman: staleByHuman && labelEvent(staleByHuman, true),
+      ended: ended && {
+        ...ended.act,
+        byWrongMerge: ended.isOnlyMerge ? !meaning?.completion : (meaning?.isWrong ?? false),
+      },
       pending: {
         gate: await isUnconfirmed(trx, repository.id, labelPromise(number, gate)),
         stale: await isUnconfirmed(trx, repository.id, labelPromise(number, stale)),
@@ -112,9 +119,29 @@ export async function askHistory(
 interface LastStateAct {
   readonly act: Omit<StateAct, "byWrongMerge">;
   readonly merge: ClosingMerge | null;
+  /** No human closed it: it counts for the merge alone. */
+  readonly isOnlyMerge?: boolean;
 }
 
-/** What counts of the closes and reopenings; null: nothing does. Who did it is asked only where it still holds. */
+/**
+ * The merge of an agent's that closed an issue before anybody heard that it was an item: the merge was no news any more
+ * when it became one.
+ */
+async function endedByAgentsMerge(
+  deps: Deps,
+  client: Client,
+  repository: Repository,
+  { number, open }: IssueSnapshot,
+  events: readonly IssueEventRead[],
+): Promise<LastStateAct | null> {
+  const last = events.findLast(({ event }) => event === "closed" || event === "reopened");
+  if (open || last?.event !== "closed" || (await isOfHuman(client, repository, last))) return null;
+  const close = { number, closedAt: last.at, commitId: last.commitId };
+  const merge = await closingMerge(deps, client, repository, close);
+  return merge?.kind === "right" ? { act: stateAct(last, false), merge, isOnlyMerge: true } : null;
+}
+
+/** What counts of the closes and reopenings: a human's last, whatever agents did since; null: nothing does. */
 async function lastStateAct(
   deps: Deps,
   client: Client,
@@ -122,34 +149,37 @@ async function lastStateAct(
   issue: IssueSnapshot,
   events: readonly IssueEventRead[],
 ): Promise<LastStateAct | null> {
-  const isHuman = ({ sender, viaApp }: IssueEventRead): Promise<boolean> =>
-    askHuman(client, repository, sender, viaApp, repository.settings);
   const conversion = events.find(({ event }) => event === "converted_to_discussion");
+  if (conversion) return { act: stateAct(conversion, false), merge: null };
   const acts = events.filter(({ event }) => event === "closed" || event === "reopened");
-  let overruled = false;
-  while (!conversion && issue.open && acts.at(-1)?.event === "reopened" && acts.length > 1) {
-    if (await isHuman(acts.at(-1) as IssueEventRead)) break;
-    overruled = true;
-    acts.pop();
-  }
-  const act = conversion ?? acts.at(-1);
-  if (!act) return null;
-  const isClosed = act.event === "closed" && (!issue.open || overruled);
-  const counts = isClosed || (act.event === "reopened" && issue.open);
-  const human = counts && (await isHuman(act));
-  return {
-    act: {
-      action: act.event === "reopened" ? "reopened" : "closed",
-      reason: act.stateReason,
-      overruled,
-      login: act.sender.login,
-      human,
-      at: act.at,
-      converted: conversion !== undefined,
-    },
-    merge:
-      human && isClosed
-        ? await closingMerge(deps, client, repository, { issue, commitId: act.commitId })
-        : null,
-  };
+  const act = await lastOfHuman(client, repository, acts);
+  if (act === null) return null;
+  const overruled = act !== acts.at(-1);
+  if (act.event === "reopened") return { act: stateAct(act, overruled), merge: null };
+  // A close that came before the issue was an item ends no item that it became since.
+  if (overruled && !wasWanted(events, act, repository.settings)) return null;
+  const closedAt = (overruled ? null : issue.closedAt) ?? act.at;
+  const close = { number: issue.number, closedAt, commitId: act.commitId };
+  return { act: stateAct(act, overruled), merge: await closingMerge(deps, client, repository, close) };
+}
+
+const stateAct = (act: IssueEventRead, overruled: boolean): Omit<StateAct, "byWrongMerge"> => ({
+  action: act.event === "reopened" ? "reopened" : "closed",
+  reason: act.stateReason,
+  overruled,
+  login: act.sender.login,
+  at: act.at,
+  converted: act.event === "converted_to_discussion",
+});
+
+/** Whether the issue had the label that makes it an item then. Whoever opens an issue with it may not be listed. */
+function wasWanted(
+  events: readonly IssueEventRead[],
+  then: IssueEventRead,
+  { enrollAll, labels }: Repository["settings"],
+): boolean {
+  if (enrollAll) return true;
+  const acts = events.filter(isAbout(labels.backlog));
+  const before = acts.findLast((act) => events.indexOf(act) < events.indexOf(then));
+  return before === undefined ? acts[0]?.event !== "labeled" : before.event === "labeled";
 }

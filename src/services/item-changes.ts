@@ -97,7 +97,8 @@ async function complete(trx: Trx, at: ItemAt, by: Completion, eventAt: Date | nu
       effect: { kind: "comment", body: completedComment({ number, owner: claim?.owner ?? SELF, fence }, by) },
     });
   }
-  if (await issueIsOpen(trx, at)) {
+  // A human's close that agents took back is not done again: two bots would go on for ever.
+  if (!("human" in by) && (await issueIsOpen(trx, at))) {
     await promise(trx, {
       repositoryId: repository.id,
       issueNumber: number,

@@ -1,6 +1,7 @@
 /**
  * Looks after the App's private key (github-cases 76). A key that was replaced where it is kept is taken up once GitHub
  * accepts it; while GitHub refuses the key in force, every key that is kept is tried, until one is accepted. No restart.
+ * Webhook secrets that were replaced are taken up as they are: GitHub says nothing about those.
  */
 
 import type { Deps } from "./deps.ts";
@@ -12,14 +13,23 @@ const sameKey = (one: string, other: string): boolean =>
 export class KeyWatch {
   readonly #deps: Pick<Deps, "github" | "log" | "wake">;
   readonly #readKeys: () => readonly string[];
+  readonly #readSecrets: () => readonly string[];
   #looking: Promise<void> | null = null;
   /** So that each trouble is told once. */
   #told: string | null = null;
 
-  /** `readKeys` reads the keys that are kept, the wanted one first; empty: there are none but the one in force. */
-  constructor(deps: Pick<Deps, "github" | "log" | "wake">, readKeys: () => readonly string[]) {
+  /**
+   * `readKeys` reads the keys that are kept, the wanted one first; empty: there are none but the one in force. So does
+   * `readSecrets` the webhook secrets.
+   */
+  constructor(
+    deps: Pick<Deps, "github" | "log" | "wake">,
+    readKeys: () => readonly string[],
+    readSecrets: () => readonly string[] = () => [],
+  ) {
     this.#deps = deps;
     this.#readKeys = readKeys;
+    this.#readSecrets = readSecrets;
   }
 
   /** GitHub refuses the key in force: told once, and the others are tried at once. */
@@ -40,6 +50,7 @@ export class KeyWatch {
   }
 
   async #look(): Promise<void> {
+    this.#takeUpSecrets();
     const { github, log } = this.#deps;
     const { app } = github;
     if (app === null) return;
@@ -58,6 +69,15 @@ export class KeyWatch {
         log.warn("GitHub does not take the private key that is kept now; the one before stays in force");
       }
     }
+  }
+
+  #takeUpSecrets(): void {
+    const { github, log } = this.#deps;
+    const secrets = this.#readSecrets();
+    if (github.app === null || secrets.length === 0) return;
+    if (secrets.join("\n") === github.app.webhookSecrets.join("\n")) return;
+    github.trustSecrets(secrets);
+    log.info({ accepted: secrets.length }, "the webhook secrets were changed");
   }
 
   #takeUp(privateKey: string): void {

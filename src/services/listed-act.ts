@@ -10,8 +10,8 @@ import type { IssueEventRead } from "../github/reads.ts";
 
 export interface ListedAct {
   readonly act: IssueEventRead;
-  /** What was done to the same thing last: this very act, or a later one. */
-  readonly last: IssueEventRead;
+  /** What was done to the same thing since, in order. */
+  readonly since: readonly IssueEventRead[];
 }
 
 /** A delivery's time is the issue's, which may have been changed again before the delivery was written. */
@@ -40,13 +40,13 @@ export function listedAct(
       (act.event === event.action || act.event === UNDOES[event.action]) &&
       (label === null || sameLabel(act.label ?? "", label)),
   );
-  const act = acts.findLast(
+  const place = acts.findLastIndex(
     (candidate) =>
       candidate.event === event.action &&
       candidate.sender.id === senderId &&
       candidate.at.getTime() >= event.at.getTime() - SLACK_MS &&
       (notBefore === null || candidate.at >= notBefore),
   );
-  const last = acts.at(-1);
-  return act && last ? { act, last } : null;
+  const act = acts[place];
+  return act ? { act, since: acts.slice(place + 1) } : null;
 }

@@ -4,6 +4,7 @@ import type { GitHubPull } from "../contract/github-payloads.ts";
 import { closingReferences } from "../domain/closing-keywords.ts";
 import { itemsOfPull, judgeMerge, type MergedPull } from "../domain/completion.ts";
 import { fieldDrift } from "../domain/drift.ts";
+import { endDecidedAt } from "../domain/issue-transitions.ts";
 import { itemRef, type RecordRef } from "../domain/record-key.ts";
 import { tagValue } from "../domain/tags.ts";
 import type { Client } from "../github/connection.ts";
@@ -105,7 +106,8 @@ async function mergeInto(
   if (!item?.enrolled || !record || mirrored?.gone) return;
   const baseBranch = tagValue(record.tags, "baseBranch:");
   // Late: the item was reopened, say, after this merge.
-  if (item.stateEventAt !== null && mergedAt < item.stateEventAt && item.state === null) return;
+  const decidedAt = endDecidedAt(item);
+  if (decidedAt !== null && mergedAt < decidedAt && item.state === null) return;
   const isGrouping = await isGroupingItem(trx, repository.id, number, record.tags);
   switch (judgeMerge(pull, { state: item.state, baseBranch, isGrouping })) {
     case "nothing":

@@ -19,6 +19,8 @@ export interface CommentSnapshot {
 /** Stores a comment unless the mirror has a newer one; a deleted comment stays deleted. */
 export async function saveComment(trx: Trx, repositoryId: number, comment: CommentSnapshot): Promise<void> {
   const facts = {
+    // It moves along with an issue that comes back to a repository where it was before.
+    issue_number: comment.issueNumber,
     body: comment.body,
     author_id: comment.authorId,
     author_login: comment.authorLogin,
@@ -31,7 +33,7 @@ export async function saveComment(trx: Trx, repositoryId: number, comment: Comme
   };
   await trx
     .insertInto("issue_comment")
-    .values({ repository_id: repositoryId, id: comment.id, issue_number: comment.issueNumber, ...facts })
+    .values({ repository_id: repositoryId, id: comment.id, ...facts })
     .onConflict((conflict) =>
       conflict
         .columns(["repository_id", "id"])

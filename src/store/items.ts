@@ -12,6 +12,7 @@ export interface ItemRow {
   readonly admissionAt: Date;
   readonly state: ItemState;
   readonly stateEventAt: Date | null;
+  readonly openSince: Date | null;
   /** The epic that this item integrates. */
   readonly integrates: number | null;
   readonly onHold: boolean;
@@ -37,6 +38,7 @@ const COLUMNS = [
   "admission_at",
   "state",
   "state_event_at",
+  "open_since",
   "integrates",
   "hold_at",
   "park_by",
@@ -49,6 +51,7 @@ export interface ItemColumns {
   admission_at: Date;
   state: ItemState;
   state_event_at: Date | null;
+  open_since: Date | null;
   integrates: number | null;
   hold_at: Date | null;
   park_by: string | null;
@@ -61,6 +64,7 @@ export const toItemRow = (row: ItemColumns): ItemRow => ({
   admissionAt: row.admission_at,
   state: row.state,
   stateEventAt: row.state_event_at,
+  openSince: row.open_since,
   integrates: row.integrates,
   onHold: row.hold_at !== null,
   parkAsked: row.park_by !== null,
@@ -180,10 +184,9 @@ export async function setState(
 export async function noteStillOpen(trx: Trx, repositoryId: number, number: number, at: Date): Promise<void> {
   await trx
     .updateTable("item")
-    .set({ state_event_at: at })
+    .set({ open_since: sql`greatest(open_since, ${at}::timestamptz)` })
     .where("repository_id", "=", repositoryId)
     .where("number", "=", number)
-    .where("state", "is", null)
     .execute();
 }
 

@@ -27,8 +27,8 @@ export async function findItemFacts(db: Db, asked: readonly ItemAsked[]): Promis
   const { rows } = await sql<
     ItemColumns & { place: number; tags: string[] | null; epic_tags: string[] | null; busy: boolean }
   >`
-    select a.place::int as place, i.number, i.enrolled, i.admitted, i.admission_at, i.state, i.state_event_at, i.integrates,
-      i.hold_at, i.park_by, r.tags,
+    select a.place::int as place, i.number, i.enrolled, i.admitted, i.admission_at, i.state, i.state_event_at, i.open_since,
+      i.integrates, i.hold_at, i.park_by, r.tags,
       (select er.tags from record_link l
          join item e on e.repository_id = l.target_repository_id and e.number = l.target_number and e.enrolled
          join record er on er.repository_id = e.repository_id and er.topic = 'backlog' and er.id = 'issue-' || e.number

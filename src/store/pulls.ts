@@ -83,21 +83,20 @@ export async function savePull(trx: Trx, repositoryId: number, pull: PullSnapsho
     .returning("number")
     .executeTakeFirst();
   if (!saved) return;
+  const named = [...pull.closes];
   await trx
     .deleteFrom("pull_request_closes")
     .where("repository_id", "=", repositoryId)
     .where("pull_number", "=", pull.number)
+    .where((where) => where.not(where("issue_number", "=", where.fn.any(where.val(named)))))
     .execute();
-  if (pull.closes.length === 0) return;
+  if (named.length === 0) return;
   await trx
     .insertInto("pull_request_closes")
     .values(
-      pull.closes.map((issue) => ({
-        repository_id: repositoryId,
-        pull_number: pull.number,
-        issue_number: issue,
-      })),
+      named.map((issue) => ({ repository_id: repositoryId, pull_number: pull.number, issue_number: issue })),
     )
+    .onConflict((conflict) => conflict.doNothing())
     .execute();
 }
 

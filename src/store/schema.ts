@@ -1,13 +1,11 @@
 /** The tables of `migrations/`, as Kysely sees them. Only the store knows these shapes. */
 
 import type { ColumnType, Generated, JSONColumnType } from "kysely";
-
 import type { AnchorTables } from "./anchor-schema.ts";
 import type { AuthoringTables } from "./authoring-schema.ts";
 import type { EventTables } from "./event-schema.ts";
 import type { HandoverTables } from "./handover-schema.ts";
 import type { LinkTables } from "./link-schema.ts";
-
 import type { MirrorTables } from "./mirror-schema.ts";
 import type { ResourceTables } from "./resource-schema.ts";
 import type { SyncTables } from "./sync-schema.ts";
@@ -105,6 +103,7 @@ export interface ItemTable {
   state_at: Timestamp | null;
   state_by: string | null;
   state_event_at: Timestamp | null;
+  open_since: Timestamp | null;
   attempts_after: Defaulted<number>;
   was_parked: Defaulted<boolean>;
   park_reason: string | null;

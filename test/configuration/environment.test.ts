@@ -137,4 +137,17 @@ describe("row 11: the webhook's secrets", () => {
     expect(parse(app).app?.webhookSecrets).toEqual(["new"]);
     expect(parse({ ...app, WEBHOOK_SECRET_PREVIOUS: "old" }).app?.webhookSecrets).toEqual(["new", "old"]);
   });
+
+  it("of the .env file are read anew; those that came with the environment stay", () => {
+    const app = { APP_ID: "7", PRIVATE_KEY: FIRST, WEBHOOK_SECRET: "old" };
+    const files: Record<string, string> = { "/app/.env": "WEBHOOK_SECRET=old\n" };
+    const ofFile = parse(app, files);
+    const ofEnvironment = parse({ ...app, WEBHOOK_SECRET: "another" }, files);
+    expect(ofFile.readWebhookSecrets?.()).toEqual(["old"]);
+    files["/app/.env"] = "WEBHOOK_SECRET=new\nWEBHOOK_SECRET_PREVIOUS=old\n";
+    expect(ofFile.readWebhookSecrets?.()).toEqual(["new", "old"]);
+    expect(ofEnvironment.readWebhookSecrets?.()).toEqual([]);
+    delete files["/app/.env"];
+    expect(ofFile.readWebhookSecrets?.()).toEqual([]);
+  });
 });

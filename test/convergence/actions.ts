@@ -132,6 +132,13 @@ const assign: Action = (turn) =>
     return "";
   });
 
+const milestone: Action = (turn) =>
+  onIssue(turn, (issue) => {
+    const title = turn.random.pick(["Soon", "Later", null]);
+    turn.by.setMilestone(issue.number, title);
+    return `${title}`;
+  });
+
 const lock: Action = (turn) =>
   onIssue(turn, (issue) => {
     turn.by.lock(issue.number);
@@ -258,6 +265,7 @@ const DEALT: readonly (readonly [string, Action])[] = Object.entries({
   editComment: [editComment, 2],
   deleteComment: [deleteComment, 2],
   assign: [assign, 2],
+  milestone: [milestone, 2],
   lock: [lock, 1],
   subIssue: [subIssue, 4],
   blocker: [blocker, 4],

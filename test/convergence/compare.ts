@@ -21,9 +21,30 @@ export async function differences(pool: pg.Pool, repos: readonly FakeRepository[
     await compareIssues(issues, rows, told);
     await compareComments(issues, rows, told);
     await comparePulls(issues, rows, told);
+    await compareReviews(issues, rows, told);
+    await compareBranches(repo, rows, told);
     await compareLinks(repo, repos, rows, told);
     const labels = await rows("select id, name from label where repository_id = $1 order by id");
     told("labels", labels, definitions(repo));
+  }
+  return found;
+}
+
+/** What differs of the issues' texts, states and labels: for when no reading has put them right. */
+export async function textsAndLabels(pool: pg.Pool, repos: readonly FakeRepository[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const repo of repos) {
+    const { rows } = await pool.query<Row>("select * from issue where repository_id = $1 and gone is null", [
+      repo.id,
+    ]);
+    for (const row of rows) {
+      const issue = repo.record.issues.get(Number(row.number));
+      if (issue === undefined || isConverted(issue)) continue;
+      const [has, is] = [storedIssue(row), githubIssue(issue)].map(({ title, body, state, labels }) =>
+        JSON.stringify({ title, body, state, labels }),
+      );
+      if (has !== is) found.push(`${repo.name} #${row.number}: stored ${has}, GitHub ${is}`);
+    }
   }
   return found;
 }
@@ -59,6 +80,7 @@ const storedIssue = (row: Row) => ({
   reason: row.state_reason,
   labels: sorted(row.labels as string[]),
   assignees: sorted(row.assignees as string[]),
+  milestone: row.milestone,
   locked: row.locked,
   author: row.author_login,
   updated: isoTime(row.updated_at as Date),
@@ -74,6 +96,7 @@ const githubIssue = (issue: Issue) => ({
   reason: issue.stateReason,
   labels: sorted(issue.labels.map(({ name }) => name)),
   assignees: sorted(issue.assignees.map(({ login }) => login)),
+  milestone: issue.milestone,
   locked: issue.locked,
   author: issue.author.login,
   updated: isoTime(issue.updatedAt),
@@ -139,6 +162,45 @@ async function comparePulls(all: readonly Issue[], rows: Rows, told: Told): Prom
       }),
     );
   }
+}
+
+/** Reviews decide about items' own pull requests that are open and no drafts; those of others need not be known. */
+async function compareReviews(all: readonly Issue[], rows: Rows, told: Told): Promise<void> {
+  const own = new Set(
+    (await rows("select distinct pull_number as number from own_pull where repository_id = $1")).map(
+      ({ number }) => number,
+    ),
+  );
+  const stored = await rows(
+    `select id, pull_number, reviewer_login, state, commit_sha from pull_request_review
+     where repository_id = $1 order by id`,
+  );
+  for (const { number, state, pull } of all) {
+    if (pull === null || state !== "open" || pull.draft || !own.has(number)) continue;
+    told(
+      `reviews of #${number}`,
+      stored.filter((row) => row.pull_number === number),
+      pull.reviews.map(({ id, author, state: verdict, commitId }) => ({
+        id,
+        pull_number: number,
+        reviewer_login: author.login,
+        state: verdict,
+        commit_sha: commitId,
+      })),
+    );
+  }
+}
+
+async function compareBranches(repo: FakeRepository, rows: Rows, told: Told): Promise<void> {
+  const stored = await rows(
+    "select name, head_sha as sha from branch where repository_id = $1 and head_sha is not null order by name",
+  );
+  const github = [...repo.record.branches].map(([name, sha]) => ({ name, sha }));
+  told(
+    "branches",
+    stored,
+    github.sort((one, other) => (one.name < other.name ? -1 : 1)),
+  );
 }
 
 async function compareLinks(

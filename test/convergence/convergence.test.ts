@@ -1,18 +1,14 @@
 /**
  * Whatever happens to the deliveries and to the program: after one reconcile the store equals GitHub, no comment stands
- * twice, and nothing that hangs on who did what was decided wrongly.
+ * twice, and nothing that hangs on who did what was decided wrongly; and a second reconcile writes nothing.
  *
  * A failure prints its seed. `CONVERGENCE_SEED=7` plays that one alone and tells all that was done;
  * `CONVERGENCE_SEEDS=1000` plays so many.
  */
 
-import { randomBytes } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { openDatabase } from "../../src/store/database.ts";
-import { FakeGitHub } from "../fake-github/fake-github.ts";
-import { createDatabase, dropDatabase, TEMPLATE, urlOf } from "../harness/databases.ts";
-import { Clock } from "./clock.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { play, type Stage } from "./play.ts";
+import { setStage } from "./stage.ts";
 
 const ONE = process.env.CONVERGENCE_SEED;
 const SEEDS = Number(process.env.CONVERGENCE_SEEDS ?? 45);
@@ -27,26 +23,6 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const { end } of stages) await end();
 });
-
-async function setStage() {
-  const server = inject("postgresUrl");
-  const name = `v_${randomBytes(8).toString("hex")}`;
-  await createDatabase(server, name, TEMPLATE);
-  const url = urlOf(server, name);
-  const { pool, close } = openDatabase(url, 2, () => {});
-  const clock = await Clock.takeOver(pool);
-  const github = await FakeGitHub.start({ now: () => clock.now() });
-  // Deliveries are taken from the queue and carried by hand.
-  github.hold();
-  return {
-    stage: { url, github, clock, pool },
-    end: async () => {
-      await github.stop();
-      await close();
-      await dropDatabase(server, name);
-    },
-  };
-}
 
 describe("after one reconcile the store equals GitHub", () => {
   it(`for ${ONE === undefined ? `${SEEDS} seeds` : `the seed ${ONE}`}`, async () => {

@@ -22,6 +22,7 @@ import { MirrorAges } from "../../src/services/mirror-ages.ts";
 import { readDuePull } from "../../src/services/read-pulls.ts";
 import { reconcileRepository } from "../../src/services/reconcile.ts";
 import { Setup } from "../../src/services/setup.ts";
+import { sweep } from "../../src/services/sweep.ts";
 import { TokenWatch } from "../../src/services/token-watch.ts";
 import { pendingBackfills } from "../../src/store/backfill.ts";
 import type { Delivery } from "../fake-github/delivery.ts";
@@ -176,6 +177,11 @@ export class HandProgram {
       }
       return did;
     });
+  }
+
+  /** What a schedule does: parks what waited for its pull request, and finishes half parks. */
+  sweep(): Promise<boolean> {
+    return this.#alive(async () => (await sweep(this.deps)) > 0);
   }
 
   /** Reads what changed since the last reading, or everything, which finds also what is gone. */

@@ -11,6 +11,7 @@ export class Network {
   readonly #under: Delivery[] = [];
   /** Of those that may be lost; the rest arrives some time. */
   readonly #lossy: boolean;
+  hasLost = false;
 
   constructor(github: FakeGitHub, random: SeededRandom, lossy: boolean) {
     this.#github = github;
@@ -34,6 +35,7 @@ export class Network {
       if (!isDoubled) this.#under.splice(place, 1);
       if (this.#lossy && !isDoubled && this.#random.chance(0.2)) {
         told.push(`lost ${nameOf(delivery)}`);
+        this.hasLost = true;
         continue;
       }
       told.push(`${isDoubled ? "doubled " : ""}${nameOf(delivery)}`);

@@ -22,7 +22,6 @@ const NONE = { gate: false, stale: false, state: false };
 const stateAct = (action: "closed" | "reopened", second: number, more: Partial<StateAct> = {}): StateAct => ({
   action,
   login: "alice",
-  human: true,
   at: at(second),
   byWrongMerge: false,
   converted: false,
@@ -39,6 +38,7 @@ const ITEM: KnownItem = {
   admissionAt: at(10),
   state: null,
   stateEventAt: at(10),
+  openSince: null,
   priorities: ["P2"],
   fallbackPriority: "P2",
   isLeftAlone: false,
@@ -51,6 +51,7 @@ const facts = (more: Partial<HistoryPlanFacts>, item: Partial<KnownItem> = {}): 
   admission: { admitted: true, by: "alice", restore: false },
   gate: null,
   stale: null,
+  staleByHuman: more.stale?.human ? more.stale : null,
   wasOpen: false,
   ended: null,
   bodyChanged: false,
@@ -153,10 +154,27 @@ describe("planFromHistory", () => {
     ],
     ["an older one does not", facts({ ended: stateAct("reopened", 5) }, { state: "complete" }), []],
     [
-      "nor an agent's",
-      facts({ ended: stateAct("reopened", 20, { human: false }) }, { state: "complete" }),
+      "nor one that was noted already",
+      facts({ ended: stateAct("reopened", 20) }, { state: "complete", openSince: at(25) }),
       [],
     ],
+    [
+      "an agent's close since takes it back from nobody",
+      facts(
+        { ...closedAs("completed"), ended: stateAct("reopened", 20, { overruled: true }) },
+        { state: "complete" },
+      ),
+      ["reopen"],
+    ],
+    [
+      "unless it came within the second of what ended the item: that may be the merge which closed it",
+      facts(
+        { ...closedAs("completed"), ended: stateAct("reopened", 10, { overruled: true }) },
+        { state: "complete" },
+      ),
+      [],
+    ],
+    ["nobody's brings nothing back", facts({}, { state: "complete" }), []],
     [
       "nor does any while a close of ours is on its way",
       facts({ ended: stateAct("reopened", 20), pending: { ...NONE, state: true } }, { state: "complete" }),
@@ -167,10 +185,54 @@ describe("planFromHistory", () => {
       facts({ ended: stateAct("reopened", 20) }),
       ["still_open"],
     ],
-    ["which is noted once", facts({ ended: stateAct("reopened", 20) }, { stateEventAt: at(20) }), []],
+    [
+      "which is noted once",
+      facts({ ended: stateAct("reopened", 20) }, { stateEventAt: null, openSince: at(20) }),
+      [],
+    ],
+    [
+      "and by what decided its state since it is overtaken",
+      facts({ ended: stateAct("reopened", 20) }, { stateEventAt: at(20) }),
+      [],
+    ],
+    [
+      "a park before the reopening stands, though it is heard of later",
+      facts(
+        { ended: stateAct("reopened", 20), stale: act("labeled", 15), ...labels("stale") },
+        { openSince: at(20) },
+      ),
+      ["park"],
+    ],
+    [
+      "a park of which nothing was heard stands, though an agent took the label off",
+      facts({ stale: act("unlabeled", 20, false), staleByHuman: act("labeled", 15) }),
+      ["park"],
+    ],
+    [
+      "though an agent put it on again, too",
+      facts({
+        stale: act("labeled", 20, false),
+        staleByHuman: act("labeled", 15),
+        ...labels("stale"),
+      }),
+      ["park"],
+    ],
+    [
+      "but not on an issue that was no item then and does not show it",
+      facts({ item: null, stale: act("unlabeled", 20, false), staleByHuman: act("labeled", 15) }),
+      ["enrol"],
+    ],
     [
       "a human's close counts though an agent reopened the issue since",
       facts({ ended: stateAct("closed", 20, { overruled: true, reason: "completed" }) }),
+      ["complete"],
+    ],
+    [
+      "or closed it since for another reason",
+      facts({
+        ...closedAs("not_planned"),
+        ended: stateAct("closed", 20, { overruled: true, reason: "completed" }),
+      }),
       ["complete"],
     ],
     [
@@ -189,11 +251,7 @@ describe("planFromHistory", () => {
       facts({ ...closedAs("not_planned"), ended: stateAct("closed", 20) }),
       ["cancel"],
     ],
-    [
-      "an agent's close does neither",
-      facts({ ...closedAs("completed"), ended: stateAct("closed", 20, { human: false }) }),
-      [],
-    ],
+    ["an agent's close does neither", facts({ ...closedAs("completed") }), []],
     [
       "nor does a merge elsewhere",
       facts({ ...closedAs("completed"), ended: stateAct("closed", 20, { byWrongMerge: true }) }),
@@ -216,7 +274,7 @@ describe("planFromHistory", () => {
     ],
     [
       "row 30: what became a discussion is cancelled, whoever did it",
-      facts({ ...closedAs(null), ended: stateAct("closed", 20, { human: false, converted: true }) }),
+      facts({ ...closedAs(null), ended: stateAct("closed", 20, { converted: true }) }),
       ["cancel"],
     ],
     [

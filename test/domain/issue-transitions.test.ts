@@ -42,6 +42,7 @@ const item = (facts: Partial<KnownItem> = {}): KnownItem => ({
   admissionAt: at(-60),
   state: null,
   stateEventAt: null,
+  openSince: null,
   priorities: ["P2"],
   fallbackPriority: "P2",
   isLeftAlone: false,
@@ -61,6 +62,7 @@ const planOf = (facts: Partial<IssueFacts>): Transition[] =>
     actor: HUMAN,
     author: HUMAN,
     staleBy: null,
+    closedFor: null,
     closedByWrongMerge: false,
     gateIsExplained: false,
     ...facts,
@@ -341,6 +343,11 @@ describe("parking by label (section 5)", () => {
         { kind: "park", by: "tess" },
       ],
     ],
+    [
+      "a label of before a reopening, of which the news is late",
+      { item: item({ openSince: at(60) }), event: labeled("stale"), issue: stale },
+      [{ kind: "park", by: "alice" }],
+    ],
     ["parking twice changes nothing", { item: PARKED, event: labeled("stale"), issue: stale }, []],
     [
       "a complete item is not parked",
@@ -422,7 +429,22 @@ describe("closing (section 8, row 32)", () => {
       { event: CLOSED, issue: closed("duplicate"), item: item({ state: "cancelled" }) },
       [],
     ],
-    ["it was reopened since", { event: CLOSED, issue: issue() }, []],
+    ["a human reopened it since", { event: event("undone"), issue: issue() }, []],
+    [
+      "an agent reopened it since, which brings nothing back",
+      { event: CLOSED, issue: issue([], { stateReason: "reopened" }), closedFor: "completed" },
+      [complete],
+    ],
+    [
+      "for the reason that it had then",
+      { event: CLOSED, issue: issue([], { stateReason: "reopened" }), closedFor: "not_planned" },
+      [cancel],
+    ],
+    [
+      "late: a human had reopened it before we heard of it",
+      { event: CLOSED, issue: issue(), item: item({ openSince: at(60) }) },
+      [],
+    ],
   ])("%s", (_, facts, plan) => expect(planOf(facts)).toEqual(plan));
 });
 
@@ -451,10 +473,25 @@ describe("reopening and disappearing (sections 1 and 8)", () => {
     ],
     ["a live item, by an agent", { event: REOPENED, actor: AGENT }, []],
     [
-      "it was closed again since",
+      "an agent closed it again since, which ends nothing",
       { event: REOPENED, item: item({ state: "complete" }), issue: closed("completed") },
+      [reopen],
+    ],
+    [
+      "in one second with the merge that completed it and closed the issue",
+      {
+        event: REOPENED,
+        item: item({ state: "complete", stateEventAt: REOPENED.at }),
+        issue: closed("completed"),
+      },
       [],
     ],
+    [
+      "a human closed it again since",
+      { event: event("undone"), item: item({ state: "complete" }), issue: closed("completed") },
+      [],
+    ],
+    ["of a live item, noted already", { event: REOPENED, item: item({ openSince: REOPENED.at }) }, []],
     [
       "an old reopening, before it was completed",
       { event: REOPENED, item: item({ state: "complete", stateEventAt: at(60) }) },
@@ -499,6 +536,7 @@ const aKnownItem: fc.Arbitrary<KnownItem> = fc.record({
   admissionAt: fc.constantFrom(at(-120), at(-60), NOW),
   state: fc.constantFrom(null, null, "parked", "complete", "cancelled"),
   stateEventAt: fc.option(fc.constantFrom(at(-120), at(-60), NOW)),
+  openSince: fc.option(fc.constantFrom(at(-120), at(-60), NOW)),
   priorities: fc.uniqueArray(fc.constantFrom("P0", "P1", "P2")),
   fallbackPriority: fc.constantFrom("P2", "P1"),
   isLeftAlone: fc.boolean(),
@@ -513,6 +551,7 @@ const factsWith = <Item extends KnownItem | null>(known: fc.Arbitrary<Item>) =>
     actor: fc.constantFrom(HUMAN, AGENT),
     author: fc.constantFrom(HUMAN, AGENT),
     staleBy: fc.constant(null),
+    closedFor: fc.constantFrom(null, "completed", "not_planned"),
     closedByWrongMerge: fc.boolean(),
     gateIsExplained: fc.constant(false),
   });
@@ -531,7 +570,7 @@ function carriedOut<Facts extends IssueFacts & { item: KnownItem }>(
     }
     if (step.kind === "priorities") known = { ...known, priorities: step.values };
     if (step.kind === "add_label") seen = { ...seen, labels: [...seen.labels, step.label] };
-    if (step.kind === "still_open") known = { ...known, stateEventAt: step.at };
+    if (step.kind === "still_open") known = { ...known, openSince: step.at };
     if (step.kind === "ask_park") known = { ...known, parkAsked: step.by !== null };
     const state = {
       park: "parked",

@@ -43,6 +43,7 @@ const ITEM: KnownItem = {
   admissionAt: at(-60),
   state: null,
   stateEventAt: null,
+  openSince: null,
   priorities: ["P2"],
   fallbackPriority: "P2",
   isLeftAlone: false,

@@ -11,6 +11,7 @@ import {
   type NewIssue,
   openIssue,
   reopenIssue,
+  setMilestone,
   unassign,
 } from "./state/issues.ts";
 import type { Actor, Issue, Repository, StateReason } from "./state/model.ts";
@@ -72,6 +73,10 @@ export class TrackerUser {
 
   unassign(number: number, login: string): void {
     unassign(this.world, this.by, this.issue(number), login);
+  }
+
+  setMilestone(number: number, title: string | null): void {
+    setMilestone(this.world, this.by, this.issue(number), title);
   }
 
   lock(number: number): void {

@@ -125,3 +125,46 @@ describe("the private key", () => {
     expect(connection.isUsable).toBe(true);
   });
 });
+
+describe("row 11: the webhook secrets", () => {
+  const secrets = () => connection.app?.webhookSecrets;
+  let keptSecrets: string[];
+  beforeEach(() => {
+    keptSecrets = ["s"];
+    const wake = {} as Wake;
+    watch = new KeyWatch(
+      { github: connection, log: logged.log, wake },
+      () => [],
+      () => keptSecrets,
+    );
+  });
+
+  it("that are replaced are taken up, both while one replaces the other, without asking GitHub", async () => {
+    keptSecrets = ["new", "s"];
+    await watch.look();
+    expect(secrets()).toEqual(["new", "s"]);
+    keptSecrets = ["new"];
+    await watch.look();
+    expect(secrets()).toEqual(["new"]);
+    expect(appRequests()).toBe(0);
+    expect(JSON.stringify(logged.lines)).not.toContain('"new"');
+  });
+
+  it("stay where none are kept", async () => {
+    keptSecrets = [];
+    await watch.look();
+    expect(secrets()).toEqual(["s"]);
+  });
+
+  it("leave the refusal of the key as it is", async () => {
+    github.rotatePrivateKey();
+    await expect((await connection.appClient()).request("GET /app")).rejects.toThrow();
+    expect(connection.keyRefusal).not.toBe(null);
+    keptSecrets = ["new"];
+    // The look that the refusal brought about may have begun before.
+    await watch.look();
+    await watch.look();
+    expect(secrets()).toEqual(["new"]);
+    expect(connection.keyRefusal).not.toBe(null);
+  });
+});

@@ -39,6 +39,7 @@ describe("leasehold doctor", () => {
     ) as [number, number, number, number];
     const pull = alice.openPull({ head: `feat/issue-${pulled}`, body: `Fixes #${pulled}` });
     await world.settled();
+    const marker = `<!-- backlog-worker: claim item=issue-${blocked} owner=worker/x region=local fence=1 at=2026-09-06T00:12:44Z -->`;
     world.github.silently(() => {
       alice.editIssue(title, { title: "Another title" });
       alice.label(title, "P0");
@@ -48,6 +49,7 @@ describe("leasehold doctor", () => {
       alice.merge(pull);
       alice.openIssue({ title: "Unheard of", labels: ["backlog"] });
       alice.createLabel("colour");
+      alice.comment(blocked, marker);
     });
     const { code, out } = await leasehold("doctor", "sick/widgets");
     expect(code).toBe(1);
@@ -61,6 +63,9 @@ describe("leasehold doctor", () => {
     expect(out).toMatch(new RegExp(`branch feat/issue-${pulled}: head`));
     expect(out).toMatch(/exists\n {2}store: {2}null\n {2}GitHub: "Unheard of"/);
     expect(out).toMatch(/label colour: exists/);
+    expect(out).toMatch(
+      new RegExp(`comment \\d+ on #${blocked}: exists\\n {2}store: {2}null\\n {2}GitHub: "<!-- backlog`),
+    );
 
     const repaired = await leasehold("doctor", "sick/widgets", "--repair");
     expect(repaired).toMatchObject({ code: 0, out: expect.stringMatching(/differences were repaired/) });
@@ -68,6 +73,16 @@ describe("leasehold doctor", () => {
     expect(await leasehold("doctor", "sick/widgets", "--json")).toMatchObject({ code: 0 });
     const item = await world.api.with({ repo: "sick/widgets" }).item(pulled);
     expect(item).toMatchObject({ state: "complete" });
+  });
+
+  it("leaves a body that was edited just now to its event, and says so", async () => {
+    const number = repo.as("alice").openIssue({ title: "Edited", body: "Before", labels: ["backlog"] });
+    await world.settled();
+    world.github.silently(() => repo.as("alice").editIssue(number, { body: "After" }));
+    expect(await leasehold("doctor", "sick/widgets", "--repair")).toMatchObject({
+      code: 1,
+      out: expect.stringMatching(/store: {2}"Before"\n {2}GitHub: "After"[\s\S]*Run it again after that/),
+    });
   });
 
   it("says what is wrong with how it is called", async () => {

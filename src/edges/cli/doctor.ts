@@ -36,6 +36,10 @@ function linesOf({ repo, drift, total, compared, pendingDeliveries, repaired }: 
   ]);
   if (total > drift.length) lines.push(`and ${total - drift.length} more`);
   if (repaired !== null && repaired > 0) lines.push(`${repaired} differences were repaired`);
+  if (repaired !== null && total > 0)
+    lines.push(
+      "what is left is mostly younger than two minutes: news may still tell who did it. Run it again after that",
+    );
   if (pendingDeliveries > 0)
     lines.push(`${pendingDeliveries} deliveries wait to be worked off: what they tell shows as a difference`);
   lines.push(

@@ -35,7 +35,7 @@ export function issueJson(world: World, issue: Issue): JsonObject {
     locked: issue.locked,
     assignee: assignee ? userJson(world, assignee) : null,
     assignees: issue.assignees.map((account) => userJson(world, account)),
-    milestone: null,
+    milestone: issue.milestone === null ? null : { title: issue.milestone },
     comments: issue.comments.length,
     created_at: isoTime(issue.createdAt),
     updated_at: isoTime(issue.updatedAt),

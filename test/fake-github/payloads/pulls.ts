@@ -59,7 +59,7 @@ export function pullRowJson(world: World, issue: Issue, pull: Pull): JsonObject 
     requested_reviewers: pull.requestedReviewers.map((account) => userJson(world, account)),
     requested_teams: [],
     labels: issue.labels.map((label) => labelJson(world, issue.repository, label)),
-    milestone: null,
+    milestone: issue.milestone === null ? null : { title: issue.milestone },
     draft: pull.draft,
     commits_url: `${url}/commits`,
     review_comments_url: `${url}/comments`,

@@ -53,6 +53,7 @@ export function makeIssue(
     stateReason: null,
     labels: [],
     assignees: [],
+    milestone: null,
     locked: false,
     comments: [],
     events: [],
@@ -162,6 +163,17 @@ export function unassign(world: World, by: Actor, issue: Issue, login: string): 
   issue.assignees = issue.assignees.filter((account) => account !== assignee);
   recordAssignment(world, by, issue, "unassigned", assignee);
   announceAssignment(world, by, issue, "unassigned", assignee);
+}
+
+/** Null takes it off. */
+export function setMilestone(world: World, by: Actor, issue: Issue, title: string | null): void {
+  if (issue.milestone === title) return;
+  const before = issue.milestone;
+  issue.milestone = title;
+  touch(world, issue);
+  const action = title === null ? "demilestoned" : "milestoned";
+  record(world, by, issue, action, { milestone: { title: title ?? before } });
+  emitForIssue(world, by, issue, action);
 }
 
 type Assignment = "assigned" | "unassigned";

@@ -102,6 +102,8 @@ export type Issue = {
   stateReason: StateReason | null;
   labels: Label[];
   assignees: Account[];
+  /** Its title. */
+  milestone: string | null;
   locked: boolean;
   comments: Comment[];
   events: IssueEvent[];
