@@ -77,6 +77,10 @@ export const RecordAnswer = z
     createdAt: time,
     updatedAt: time,
     expiresAt: time.nullable(),
+    writtenBy: z
+      .string()
+      .nullable()
+      .meta({ description: "Whose API token wrote it last; null: Leasehold, from what is on GitHub" }),
     stale: z.boolean().nullable().meta({ description: "Null: what it is anchored to was not read yet" }),
     staleLinks: z.array(z.string()).meta({ description: "The anchors that changed" }),
     unknownRelations: z

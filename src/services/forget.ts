@@ -42,7 +42,7 @@ export async function forget(
     const record = await findRecord(trx, ref);
     if (!record) return { key, forgotten: false, expiresAt: null };
     if (lapseSeconds === null || lapseSeconds === 0) {
-      await deleteRecord(trx, ref);
+      await deleteRecord(trx, ref, caller.actor);
       return { key, forgotten: true, expiresAt: null };
     }
     if (record.kind === "Report") {
@@ -51,7 +51,7 @@ export async function forget(
         "a Report carries no TTL: forget it now, without lapseSeconds, or keep it",
       );
     }
-    await lapseRecord(trx, ref, lapseSeconds);
+    await lapseRecord(trx, ref, { seconds: lapseSeconds, actor: caller.actor });
     const lapsing = await findRecord(trx, ref);
     return { key, forgotten: false, expiresAt: lapsing?.expiresAt?.toISOString() ?? null };
   });

@@ -173,6 +173,7 @@ async function enrol(
     author: null,
     provenance: null,
     expiresAt: null,
+    writtenBy: null,
     tags: [
       ITEM_TAG,
       ...priorities.map((priority) => `priority:${priority}`),

@@ -75,7 +75,7 @@ async function keep(deps: Deps, caller: Caller, write: LateWrite, code: string):
       owner,
       request,
     });
-    await saveRecord(trx, ref, record);
+    await saveRecord(trx, ref, { ...record, writtenBy: caller.actor });
     await addLinks(trx, ref, [
       { relation: "related", repositoryId: repository.id, target: `mem/${topic}/${id}` },
     ]);

@@ -58,6 +58,7 @@ export async function recordBody(
     links: await print(record.links),
     createdAt: record.createdAt.toISOString(),
     updatedAt: record.updatedAt.toISOString(),
+    writtenBy: record.writtenBy,
     expiresAt: record.expiresAt?.toISOString() ?? null,
     unknownRelations: unknownRelations(record.links.map(({ relation }) => relation)),
   };

@@ -185,7 +185,7 @@ async function write(
   assertSettable(target, change);
   if (before === null) assertCreatable(target);
   await assertTargetsSeen(trx, caller, [...change.addLinks, ...change.removeLinks]);
-  await apply(trx, target, before, change);
+  await apply(trx, caller, target, before, change);
   await assertLanded(trx, caller, refOf(target));
   const record = await findRecord(trx, refOf(target));
   // Thrown in here, so that what was there before stays.
@@ -247,6 +247,7 @@ function assertCreatable(target: ClaimTarget): void {
 
 async function apply(
   trx: Trx,
+  { actor }: Caller,
   target: ClaimTarget,
   before: MemoryRecord | null,
   change: RecordChange,
@@ -261,7 +262,7 @@ async function apply(
   }
   await assertEdges(trx, target, change.addLinks);
   // What had expired under this key must not shine through: its links go, its creation time starts anew.
-  if (before === null) await deleteRecord(trx, ref);
+  if (before === null) await deleteRecord(trx, ref, actor);
   const kept = (before?.tags ?? []).filter((tag) => !change.removeTags.includes(tag));
   await saveRecord(trx, ref, {
     kind,
@@ -271,6 +272,7 @@ async function apply(
     provenance: given(scalars.provenance, before?.provenance ?? null),
     tags: [...new Set([...kept, ...change.addTags])],
     expiresAt: expiresAt === null ? null : new Date(expiresAt),
+    writtenBy: actor,
   });
   await removeEdges(trx, ref, change.removeLinks);
   await addLinks(trx, ref, change.addLinks);

@@ -65,7 +65,7 @@ export async function scanRecords(
           and ${isThere} and ${reachesRecord(scope)}
         order by r.id limit ${page.limit}) as r)
     select r.topic, r.id, r.kind, r.title, r.body, r.author, r.provenance, r.tags, r.expires_at as "expiresAt",
-      r.created_at as "createdAt", r.updated_at as "updatedAt",
+      r.created_at as "createdAt", r.updated_at as "updatedAt", r.written_by as "writtenBy",
       (select coalesce(json_agg(json_build_object('relation', l.relation, 'repositoryId', l.target_repository_id,
            'target', l.target) order by l.relation, l.created_at, l.target), '[]')
          from record_link l where l.repository_id = r.repository_id and l.topic = r.topic and l.id = r.id) as links

@@ -19,6 +19,8 @@ export interface MemoryRecord {
   readonly expiresAt: Date | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;
+  /** Whose API token wrote it last; null: Leasehold itself, from what is on GitHub. */
+  readonly writtenBy: string | null;
 }
 
 export interface RecordLink extends LinkTarget {
@@ -73,7 +75,7 @@ export const repositoryMoved = (): Problem =>
 export async function findRecord(db: Db, ref: RecordRef): Promise<MemoryRecord | null> {
   const { rows } = await sql<MemoryRecord>`
     select r.topic, r.id, r.kind, r.title, r.body, r.author, r.provenance, r.tags, r.expires_at as "expiresAt",
-      r.created_at as "createdAt", r.updated_at as "updatedAt",
+      r.created_at as "createdAt", r.updated_at as "updatedAt", r.written_by as "writtenBy",
       (select coalesce(json_agg(json_build_object('relation', l.relation, 'repositoryId', l.target_repository_id,
            'target', l.target) order by l.relation, l.created_at, l.target), '[]')
          from record_link l where l.repository_id = r.repository_id and l.topic = r.topic and l.id = r.id) as links
@@ -91,6 +93,8 @@ export interface RecordScalars {
   readonly provenance: string | null;
   readonly tags: readonly string[];
   readonly expiresAt: Date | null;
+  /** As in `MemoryRecord`. */
+  readonly writtenBy: string | null;
 }
 
 /** Writes the whole record; what had expired under the key is gone, with its links. */
@@ -103,6 +107,7 @@ export async function saveRecord(trx: Trx, ref: RecordRef, scalars: RecordScalar
     provenance: scalars.provenance,
     tags: [...scalars.tags],
     expires_at: scalars.expiresAt,
+    written_by: scalars.writtenBy,
     updated_at: dbNow,
   };
   await trx
@@ -144,22 +149,32 @@ export async function setTagsOfItems(
   );
 }
 
-/** Forgets the record and its links. The claim's mark stays. False: there was none. */
-export async function deleteRecord(trx: Trx, ref: RecordRef): Promise<boolean> {
+/** Forgets the record and its links, for whose token asks. The claim's mark stays. False: there was none. */
+export async function deleteRecord(trx: Trx, ref: RecordRef, actor: string): Promise<boolean> {
   const { numAffectedRows } = await sql`
     with links as (
       delete from record_link
       where repository_id = ${ref.repositoryId} and topic = ${ref.topic} and id = ${ref.id})
     delete from record
-    where repository_id = ${ref.repositoryId} and topic = ${ref.topic} and id = ${ref.id}`.execute(trx);
+    where repository_id = ${ref.repositoryId} and topic = ${ref.topic} and id = ${ref.id}
+      -- For the event, which the row's own trigger writes.
+      and set_config('leasehold.actor', ${actor}, true) is not null`.execute(trx);
   return (numAffectedRows ?? 0n) > 0n;
 }
 
-/** Lets the record lapse after so many seconds. */
-export async function lapseRecord(trx: Trx, ref: RecordRef, seconds: number): Promise<void> {
+/** Lets the record lapse after so many seconds, for whose token asks. */
+export async function lapseRecord(
+  trx: Trx,
+  ref: RecordRef,
+  { seconds, actor }: { readonly seconds: number; readonly actor: string },
+): Promise<void> {
   await trx
     .updateTable("record")
-    .set({ expires_at: sql<Date>`db_now() + make_interval(secs => ${seconds})`, updated_at: dbNow })
+    .set({
+      expires_at: sql<Date>`db_now() + make_interval(secs => ${seconds})`,
+      written_by: actor,
+      updated_at: dbNow,
+    })
     .where("repository_id", "=", ref.repositoryId)
     .where("topic", "=", ref.topic)
     .where("id", "=", ref.id)

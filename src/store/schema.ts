@@ -89,6 +89,7 @@ export interface RecordTable {
   expires_at: Timestamp | null;
   created_at: Defaulted<Date>;
   updated_at: Defaulted<Date>;
+  written_by: string | null;
   search: ColumnType<string, never, never>;
 }
 

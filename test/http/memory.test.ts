@@ -42,6 +42,7 @@ describe("remember", () => {
       links: {},
       createdAt: expect.stringMatching(/\.\d{3}Z$/),
       updatedAt: expect.stringMatching(/\.\d{3}Z$/),
+      writtenBy: "admin",
       expiresAt: null,
       stale: false,
       staleLinks: [],

@@ -246,7 +246,11 @@ describe("what is around items", () => {
       kind: "Decision",
     });
     await world.api.repo("DELETE", "/memory/decisions/leases");
-    expect(await reader.heard("memory.forgotten")).toMatchObject({ topic: "decisions", recordId: "leases" });
+    expect(await reader.heard("memory.forgotten")).toMatchObject({
+      topic: "decisions",
+      recordId: "leases",
+      actor: "admin",
+    });
     expect(reader.types).toEqual(["memory.written", "memory.forgotten"]);
   });
 

@@ -137,4 +137,26 @@ describe("a token", () => {
       ],
     );
   });
+
+  it("is kept as the one who wrote a memory record last, however it was written", async () => {
+    const [one, two] = [await makeToken(scene.admin), await makeToken(scene.admin)];
+    const at = "/memory/notes/by-whom";
+    const writtenBy = async () => (await scene.admin.repo("GET", at)).writtenBy;
+    const put = await one.api.repo("PUT", at, { body: { title: "a", author: "somebody else" } });
+    expect(put.writtenBy).toBe(one.actor);
+    expect(await writtenBy()).toBe(one.actor);
+    await two.api.repo("PATCH", at, { body: { tags: { add: ["seen"] } } });
+    expect(await writtenBy()).toBe(two.actor);
+    // With an edge it is written another way.
+    await one.api.repo("PATCH", at, {
+      body: { links: { add: { informs: [`repo/acme/widgets/mem/notes/x`] } } },
+    });
+    expect(await writtenBy()).toBe(one.actor);
+    await two.api.repo("DELETE", `${at}?lapseSeconds=60`);
+    expect(await writtenBy()).toBe(two.actor);
+    const { records } = await scene.admin.repo("GET", "/memory/notes");
+    expect(records.find(({ id }: { id: string }) => id === "by-whom")).toMatchObject({
+      writtenBy: two.actor,
+    });
+  });
 });

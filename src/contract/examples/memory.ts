@@ -26,6 +26,7 @@ const RECORD: RecordAnswer = {
   },
   createdAt: AT,
   updatedAt: AT,
+  writtenBy: "token/0199f7a2-5c1e-7d43-9b1a-2f6c8e4d7a10",
   expiresAt: null,
   stale: false,
   staleLinks: [],

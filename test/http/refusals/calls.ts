@@ -229,7 +229,7 @@ export const CALLS: Readonly<Record<string, Call>> = {
       }),
     },
   },
-  advanceItems: { body: () => ({ transitions: [{ number: 1, trigger: "hold" }] }) },
+  advanceItems: { body: (scene) => ({ transitions: [{ number: scene.item(), trigger: "hold" }] }) },
 
   createToken: { body: () => ({ name: randomUUID(), capabilities: ["read"] }) },
   listTokens: {},

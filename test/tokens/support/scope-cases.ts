@@ -24,7 +24,12 @@ export const SCOPE_CASES: Readonly<Record<string, ScopeCase>> = {
     const { repos } = (await scoped.send("GET", "/api/v1/repos")).body;
     expect(all.map(({ name }: { name: string }) => name)).toContain("gadgets");
     expect(repos).toEqual([
-      { ...all.find(({ name }: { name: string }) => name === "widgets"), items: repos[0].items },
+      {
+        ...all.find(({ name }: { name: string }) => name === "widgets"),
+        items: repos[0].items,
+        // It grew between the two.
+        mirrorAgeSeconds: expect.any(Number),
+      },
     ]);
     // Top, outside and the one alone are not counted.
     expect(repos[0].items).toBe(all.find(({ name }: { name: string }) => name === "widgets").items - 3);
