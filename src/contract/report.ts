@@ -52,3 +52,7 @@ export const Report = z
   })
   .meta({ id: "Report" });
 export type Report = z.infer<typeof Report>;
+
+export const ReportMarkdown = z
+  .string()
+  .meta({ id: "ReportMarkdown", description: "The same for people, as GitHub's markdown" });

@@ -67,7 +67,7 @@ async function complete(
   once: Once | null,
 ): Promise<AdvanceResult> {
   await once?.assertNew();
-  const evidence = await gatherEvidence(deps, at, transition);
+  const evidence = await gatherEvidence(deps, caller, at, transition);
   return runOnce(once, deps, async (inside) => {
     const token = transition.fencingToken ?? null;
     const { role } = await completeUnderFence(inside, caller, at, token, evidence, undefined);

@@ -32,7 +32,7 @@ export async function completeByHolder(
   once: Once | null,
 ): Promise<ItemBody> {
   await once?.assertNew();
-  const evidence = await gatherEvidence(deps, at, request);
+  const evidence = await gatherEvidence(deps, caller, at, request);
   return runOnce(once, deps, async (inside) => {
     const item = await completeUnderFence(inside, caller, at, token, evidence, request.resume);
     inside.wake.outbox();

@@ -5,6 +5,7 @@ import { Problem } from "../contract/problem.ts";
 import type { Evidence, PlaceEvidence } from "../domain/evidence.ts";
 import { parseMarker } from "../domain/marker.ts";
 import { BACKLOG, itemId } from "../domain/record-key.ts";
+import type { View } from "../domain/scope.ts";
 import type { Client } from "../github/connection.ts";
 import { failureOf, isAbsent } from "../github/failure.ts";
 import { readPull } from "../github/pull-reads.ts";
@@ -12,12 +13,13 @@ import { readComment } from "../github/reads.ts";
 import { findRecord } from "../store/records.ts";
 import type { Deps } from "./deps.ts";
 import type { ItemAt } from "./item-changes.ts";
+import { assertRecordSeen } from "./sight.ts";
 import { clientOf } from "./supervise-requests.ts";
 
 type Shown = Pick<CompleteRequest, "pullRequest" | "durable">;
 
-/** Throws `github_unavailable` when GitHub cannot be asked. */
-export async function gatherEvidence(deps: Deps, at: ItemAt, shown: Shown): Promise<Evidence> {
+/** Throws `github_unavailable` when GitHub cannot be asked, `scope_forbidden` for a record that the caller may not see. */
+export async function gatherEvidence(deps: Deps, view: View, at: ItemAt, shown: Shown): Promise<Evidence> {
   const { pullRequest, durable } = shown;
   if (pullRequest !== undefined) {
     const pull = await asking(deps, at, (client) => readPull(client, at.repository, pullRequest));
@@ -31,16 +33,18 @@ export async function gatherEvidence(deps: Deps, at: ItemAt, shown: Shown): Prom
   }
   if (durable === undefined) return { kind: "none" };
   const places: PlaceEvidence[] = [];
-  for (const place of durable) places.push({ place, found: await look(deps, at, place) });
+  for (const place of durable) places.push({ place, found: await look(deps, view, at, place) });
   return { kind: "durable", places };
 }
 
-async function look(deps: Deps, at: ItemAt, place: string): Promise<PlaceEvidence["found"]> {
+async function look(deps: Deps, view: View, at: ItemAt, place: string): Promise<PlaceEvidence["found"]> {
   const comment = /^issue-comment:(\d+)$/.exec(place)?.[1];
   if (comment !== undefined) return lookForComment(deps, at, Number(comment));
   const [, topic = "", id = ""] = place.split("/");
   if (topic === BACKLOG && id === itemId(at.number)) return "own";
-  const record = await findRecord(deps.db, { repositoryId: at.repository.id, topic, id });
+  const ref = { repositoryId: at.repository.id, topic, id };
+  await assertRecordSeen(deps.db, view, ref);
+  const record = await findRecord(deps.db, ref);
   if (record === null) return "missing";
   return record.expiresAt === null ? "kept" : "expires";
 }

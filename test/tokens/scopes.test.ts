@@ -7,7 +7,7 @@ import type { Sent } from "../harness/api-client.ts";
 import { makeToken } from "../harness/tokens.ts";
 import { expectProblem } from "../http/support/expect-problem.ts";
 import { SCOPE_CASES } from "./support/scope-cases.ts";
-import { expectForbidden, type Scene, scopeScene } from "./support/scope-scene.ts";
+import { expectForbidden, keyOf, type Scene, scopeScene } from "./support/scope-scene.ts";
 
 interface Operation {
   readonly route: string;
@@ -136,6 +136,21 @@ describe("a token", () => {
         ["start", actor],
       ],
     );
+  });
+
+  it("proves an item done with no record that is out of its sight", async () => {
+    const number = scene.spare();
+    await scene.admin.repo("PATCH", `/items/${number}`, {
+      body: { tags: { add: ["phase:research"], remove: ["phase:implementation"] } },
+    });
+    await scene.admin.repo("PUT", "/memory/notes/findings", { body: { title: "Findings" } });
+    const complete = (place: string) =>
+      scene.scoped.tryRepo("POST", `/items/${number}/complete`, { body: { durable: [place] } });
+    expectForbidden(await complete("mem/notes/findings"));
+    await scene.admin.repo("PATCH", "/memory/notes/findings", {
+      body: { links: { add: { partOf: [keyOf(scene.inside)] } } },
+    });
+    expect((await complete("mem/notes/findings")).status).toBe(200);
   });
 
   it("is kept as the one who wrote a memory record last, however it was written", async () => {

@@ -148,6 +148,13 @@ export const BACKLOG_EXAMPLES = {
       },
     },
   ] satisfies Example<Report>[],
+  ReportMarkdown: [
+    {
+      title: "where we are",
+      value:
+        "# acme/widgets: where are we?\n\n**1 item is ready.**\n\n## Ready, and why in this order\n\n- #7 Speed up the parser: P1, the oldest\n",
+    },
+  ] satisfies Example<string>[],
   Attempts: [
     {
       title: "two grants, of which one counts",

@@ -10,7 +10,7 @@ import {
   ReadyQuery,
   RootsQuery,
 } from "../../contract/items.ts";
-import { Report, ReportQuery } from "../../contract/report.ts";
+import { Report, ReportMarkdown, ReportQuery } from "../../contract/report.ts";
 import { BACKLOG, itemId } from "../../domain/record-key.ts";
 import { reportMarkdown } from "../../domain/report-markdown.ts";
 import type { Deps } from "../../services/deps.ts";
@@ -167,7 +167,13 @@ export function itemRoutes(app: Routes, deps: Deps): void {
         tags,
         params: RepoParams,
         querystring: ReportQuery,
-        response: { 200: Report, ...refusing(...READ_CODES) },
+        response: {
+          200: {
+            description: "The report",
+            content: { "application/json": { schema: Report }, "text/markdown": { schema: ReportMarkdown } },
+          },
+          ...refusing(...READ_CODES),
+        },
       },
     },
     async (request, reply) => {
