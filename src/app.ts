@@ -65,6 +65,9 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
     ({ message }) => log.warn({ reason: message }, "a database connection broke"),
     ({ severity, message, detail }) => log[severity]({ detail }, message),
   );
+  // What was begun ends when the start fails half way: left running, it would complain of a database that is closed, and
+  // keep a process alive that serves nobody.
+  const begun: (() => unknown)[] = [];
   try {
     const applied = await migrate(database);
     if (applied.length > 0) log.info({ applied }, "migrations were applied");
@@ -77,6 +80,7 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
     const watch = new TokenWatch(database.db, log);
     const events = new EventFeed(database.db, log);
     const ended = new AbortController();
+    begun.push(() => ended.abort());
     const deps: Deps = {
       database,
       line,
@@ -113,8 +117,11 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
 
     const setup = new Setup({ github: deps.github, log, envFile: config.envFile });
     const setupSessions = new SetupSessions();
+    begun.push(() => line.stop());
     await line.start();
+    begun.push(() => watch.stop());
     watch.start();
+    begun.push(() => events.stop());
     await events.start();
     const listener = new Listener({
       url: databaseUrl,
@@ -142,6 +149,7 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
       onError: ({ message }) =>
         log.warn({ reason: message }, "the listening connection broke; it reconnects"),
     });
+    begun.push(() => listener.stop());
     await listener.start();
     const server = await createServer(deps, {
       adminToken,
@@ -149,16 +157,8 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
       setup,
       setupSessions,
     });
-    const address = await server
-      .listen({ host: config.host, port: config.port })
-      .catch(async (error: unknown) => {
-        // The port is taken: what already runs must not complain of the database that goes away.
-        watch.stop();
-        await line.stop();
-        events.stop();
-        await listener.stop();
-        throw error;
-      });
+    begun.push(() => closeServer(server));
+    const address = await server.listen({ host: config.host, port: config.port });
     const jobs = await startJobs(deps, {
       sweepSeconds: config.sweepSeconds,
       reconcileSeconds: config.reconcileSeconds,
@@ -182,6 +182,7 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
       },
     };
   } catch (error) {
+    for (const end of begun.reverse()) await end();
     await database.close();
     throw error;
   }

@@ -99,6 +99,8 @@ function complain(error: unknown): void {
   else if (known) process.stderr.write(`${error.message}\n`);
   else process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
   process.exitCode = 1;
+  // Whatever still runs serves nobody, and who watches the process must see that it ended.
+  setTimeout(() => process.exit(), EXIT_MS).unref();
 }
 
 await main().catch(complain);

@@ -94,7 +94,12 @@ export async function startJobs(deps: Deps, options: JobsOptions): Promise<Jobs>
       deps.log.warn({ err: error }, "looking for work failed"),
     );
   // What failed while nobody was there to answer is asked for at once.
-  await askForJob(deps.db, "audit", { key: "audit" });
+  await askForJob(deps.db, "audit", { key: "audit" }).catch(async (error: unknown) => {
+    // The runner would be started again and again, for a process that does not serve.
+    stopping.abort();
+    await runner.stop().catch(() => {});
+    throw error;
+  });
   await tick();
   const ticker = setInterval(tick, options.tickMs);
   ticker.unref();
