@@ -35,13 +35,14 @@ export async function advance(
 ): Promise<AdvanceResult> {
   if (transition.trigger === "complete") return complete(deps, caller, at, transition, once);
   if (once === null) return move(deps, caller, at, transition);
-  return once.run(async (inside) => {
+  const keeping = once.run(async (inside) => {
     const result = await move(inside, caller, at, transition);
     const { fencingToken } = result;
     const ref = itemRef(at.repository.id, at.number);
     const grant = fencingToken === undefined ? null : { ref, fence: fencingToken };
     return { result, kept: result.applied ? { status: 200, answer: result, grant } : null };
   });
+  return keeping.catch(answerOfNotResumed);
 }
 
 /** In place of the answer to a start that granted a claim which has ended since. */
@@ -108,6 +109,8 @@ export async function advanceMany(
   { transitions }: AdvanceManyRequest,
   once: Once | null,
 ): Promise<AdvanceManyAnswer> {
+  // Before anything is done of a request that the key was not sent with first.
+  for (const index of transitions.keys()) await once?.part(index).assertSame();
   const results: AdvanceResult[] = [];
   for (const [index, transition] of transitions.entries()) {
     const { number, trigger } = transition;
@@ -185,28 +188,35 @@ async function resume(
   transition: Transition,
 ): Promise<AdvanceResult> {
   const { summary = null, fencingToken } = transition;
-  let refused: AdvanceResult | null = null;
-  try {
-    const result = await inTransaction(deps.db, async (trx) => {
-      const inside = { ...deps, db: trx };
-      await unhold(inside, caller, at, fencingToken ?? null, summary);
-      const started = await start(inside, caller, at, transition);
-      if (started.applied) return started;
-      refused = started;
-      throw new NotResumed();
-    });
-    deps.wake.outbox();
-    return result;
-  } catch (error) {
-    // The hold is back.
-    if (error instanceof NotResumed && refused !== null)
-      return Object.assign({}, refused, { role: "blocked" });
-    throw error;
+  const resuming = inTransaction(deps.db, async (trx) => {
+    const inside = { ...deps, db: trx };
+    await unhold(inside, caller, at, fencingToken ?? null, summary);
+    const started = await start(inside, caller, at, transition);
+    if (!started.applied) throw new NotResumed(started);
+    return started;
+  });
+  // In a transaction of the caller's it must reach that one.
+  const result = deps.db.isTransaction ? await resuming : await resuming.catch(answerOfNotResumed);
+  if (result.applied) deps.wake.outbox();
+  return result;
+}
+
+/** Takes the lifted hold back, with the transaction. */
+class NotResumed extends Error {
+  readonly started: AdvanceResult;
+
+  constructor(started: AdvanceResult) {
+    super("the claim was refused");
+    this.name = "NotResumed";
+    this.started = started;
   }
 }
 
-/** Takes the lifted hold back. */
-class NotResumed extends Error {}
+/** The hold is back. */
+function answerOfNotResumed(error: unknown): AdvanceResult {
+  if (error instanceof NotResumed) return { ...error.started, role: "blocked" };
+  throw error;
+}
 
 const TRANSIENT: readonly string[] = [
   "contended",

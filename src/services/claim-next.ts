@@ -43,7 +43,7 @@ export async function claimNext(
   once: Once | null = null,
 ): Promise<ClaimNextAnswer> {
   await once?.assertNew();
-  const refusal = await deps.mirrors.refusal(repository);
+  const refusal = await deps.mirrors.refusal(repository, deps.db);
   if (refusal !== null) return stale(refusal);
   const region = request.region ?? deps.region;
   const selector = selectorOf(request);

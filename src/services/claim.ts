@@ -151,7 +151,7 @@ class Attempt {
   /** Also when a waiter's turn comes: while it waited GitHub may have fallen silent. Memory has no mirror. */
   async #staleMirror(): Promise<ClaimRefusedRow | null> {
     if (numberOfRef(this.#target) === null) return null;
-    const detail = await this.#deps.mirrors.refusal(this.#target.repository);
+    const detail = await this.#deps.mirrors.refusal(this.#target.repository, this.#deps.db);
     if (detail === null) return null;
     // What was granted before is answered again.
     await this.#once?.assertNew();

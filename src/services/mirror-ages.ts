@@ -26,10 +26,11 @@ export class MirrorAges {
   }
 
   /** Why no claim is granted by this mirror, in words; null: claims are granted. */
-  async refusal({ id, settings }: Repository): Promise<string | null> {
+  async refusal({ id, settings }: Repository, db: Db): Promise<string | null> {
     const limit = settings.refuseClaimsWhenMirrorOlderThanSeconds;
     if (limit === null || id < 0) return null;
-    const age = await this.#age(id);
+    // Who is in a transaction has a connection: to wait there for another could leave none for anybody.
+    const age = db.isTransaction ? await mirrorAge(db, id) : await this.#age(id);
     return age !== null && isMirrorStale(age, limit) ? staleText(age, limit) : null;
   }
 

@@ -112,6 +112,12 @@ export class Once {
     return this.#key.fingerprint;
   }
 
+  /** Throws `idempotency_mismatch` if the key has the answer to another request. */
+  async assertSame(): Promise<void> {
+    const kept = await findAnswer(this.#deps.db, this.#key);
+    if (kept && kept.fingerprint !== this.#key.fingerprint) throw this.#again(kept);
+  }
+
   /** Throws if the key has its answer already. */
   async assertNew(): Promise<void> {
     const kept = await findAnswer(this.#deps.db, this.#key);

@@ -43,6 +43,7 @@ export async function moveRecord(trx: Trx, from: IssueAt, to: IssueAt): Promise<
       kind = s.kind,
       title = coalesce(s.title, t.title), body = coalesce(s.body, t.body),
       author = coalesce(s.author, t.author), provenance = coalesce(s.provenance, t.provenance),
+      written_by = coalesce(s.written_by, t.written_by),
       tags = array(
         select tag from unnest(t.tags) tag
           where split_part(tag, ':', 1) <> all (array['phase', 'homeRegion'])
@@ -90,6 +91,11 @@ export async function moveAttempts(trx: Trx, from: IssueAt, to: IssueAt): Promis
       previous_fence, coalesce(ended, 'released'), coalesce(ended_at, db_now())
     from claim_grant where repository_id = ${from.repositoryId} and topic = ${BACKLOG} and id = ${old}
     on conflict (repository_id, topic, id, fence) do nothing`.execute(trx);
+  // Where it was claimed before they came.
+  await sql`
+    update claim c set grants = greatest(c.grants, (select count(*) from claim_grant g
+      where g.repository_id = c.repository_id and g.topic = c.topic and g.id = c.id))
+    where c.repository_id = ${to.repositoryId} and c.topic = ${BACKLOG} and c.id = ${own}`.execute(trx);
   await sql`
     insert into claim_marker (repository_id, issue_number, fence, comment_id, owner, by_app, counted_at)
     select ${to.repositoryId}, ${to.number}, fence, comment_id, owner, by_app, counted_at

@@ -358,6 +358,18 @@ describe("advance", () => {
     expect(after.results[0]).toEqual(before.results[0]);
     expect((await api.repo("GET", `/items/${first}/claims`)).claims).toHaveLength(1);
     expectProblem(await many(transitions.slice(0, 1)), { status: 422, code: "idempotency_mismatch" });
+    // Found before anything is done, wherever it stands.
+    const third = await readyItem();
+    const key = { "idempotency-key": randomUUID() };
+    const both = (one: object, two: object) => post("/advance", { transitions: [one, two] }, undefined, key);
+    await both({ number: first, trigger: "reopen" }, { number: second, trigger: "start", owner: "o" });
+    await both({ number: first, trigger: "start", owner: "p" }, { number: third, trigger: "hold" });
+    const held = await both(
+      { number: third, trigger: "start", owner: "o" },
+      { number: third, trigger: "hold" },
+    );
+    expectProblem(held, { status: 422, code: "idempotency_mismatch" });
+    expect((await api.item(third)).role).toBe("blocked");
   });
 
   it("start of what another holds is refused as transient, and does not tell who", async () => {
@@ -402,17 +414,24 @@ describe("advance", () => {
     ]);
   });
 
-  it("resume that cannot go on leaves the hold where it was", async () => {
+  it.each([
+    ["without a key", undefined],
+    ["under a key", randomUUID()],
+  ])("resume that cannot go on leaves the hold where it was, %s", async (_, key) => {
     const [number, blocker] = [await readyItem(), await readyItem()];
     await advance(number, "hold");
     await api.block(number, blocker);
-    expect((await advance(number, "resume")).body).toMatchObject({
+    const headers: Record<string, string> = key === undefined ? {} : { "idempotency-key": key };
+    expect(
+      (await post(`/items/${number}/advance`, { trigger: "resume" }, undefined, headers)).body,
+    ).toMatchObject({
       applied: false,
       role: "blocked",
       errorCode: "blocked",
       error: expect.stringContaining(`#${blocker}`),
     });
     expect((await api.item(number)).role).toBe("blocked");
+    expect(await transitions(number)).toEqual(["hold: queue -> blocked"]);
   });
 
   it("cancel closes the issue as not planned, and reopen brings it back", async () => {
