@@ -15,7 +15,8 @@ import { itemRef } from "../domain/record-key.ts";
 import { withTag } from "../domain/tags.ts";
 import { issueEvent, issueSnapshot } from "../github/snapshots.ts";
 import { lockConfigurations } from "../store/configuration.ts";
-import type { Trx } from "../store/database.ts";
+import { inTransaction, type Trx } from "../store/database.ts";
+import { isConnectionLost } from "../store/failure.ts";
 import { type Delivery, finishDeliveries } from "../store/inbox.ts";
 import { lockDeliveries, returnDeliveries, takeDeliveries } from "../store/inbox-runs.ts";
 import { type IssueUpdate, lockFreeIssues, updateIssues } from "../store/mirror-many.ts";
@@ -31,11 +32,13 @@ export async function applyTogether(deps: Deps): Promise<boolean> {
   if (taken.length === 0) return false;
   try {
     const lanes = Map.groupBy(taken.map(read), ({ delivery }) => `${delivery.repositoryId} ${delivery.lane}`);
-    await deps.db.transaction().execute((trx) => apply(trx, [...lanes.values()]));
+    // What else waits for rows that it has, in another order, may break it off: then it is done again.
+    await inTransaction(deps.db, (trx) => apply(trx, [...lanes.values()]));
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     deps.log.info({ reason, deliveries: taken.length }, "deliveries failed together; each is tried alone");
-    await returnDeliveries(deps.db, taken, { alone: true });
+    // A connection that broke says nothing of them.
+    await returnDeliveries(deps.db, taken, { alone: !isConnectionLost(error) });
   }
   return true;
 }
