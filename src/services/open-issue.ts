@@ -61,7 +61,8 @@ async function open(
     return issueSnapshot(await createIssue(scene.client, scene.repository, sent, labels));
   } catch (error) {
     if (failureOf(error).kind !== "transient") {
-      await markTried(deps.db, scene.work, slot.ref, false);
+      // An earlier try whose answer was lost may still have opened it.
+      await markTried(deps.db, scene.work, slot.ref, slot.triedAt);
       throw error;
     }
     // A lost answer: it may have been opened all the same.

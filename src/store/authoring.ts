@@ -189,11 +189,16 @@ export async function slotsOf(db: Db, repositoryId: number, id: string): Promise
 }
 
 /** GitHub is about to be asked for it (or, `false`, has refused it). False: the request is in other hands by now. */
-export async function markTried(db: Db, work: Work, ref: string, isTried = true): Promise<boolean> {
+export async function markTried(
+  db: Db,
+  work: Work,
+  ref: string,
+  triedAt: Date | null | "now" = "now",
+): Promise<boolean> {
   if (!(await takeAuthoring(db, work))) return false;
   await db
     .updateTable("authored_issue")
-    .set({ tried_at: isTried ? dbNow : null })
+    .set({ tried_at: triedAt === "now" ? dbNow : triedAt })
     .where("repository_id", "=", work.repositoryId)
     .where("authoring_id", "=", work.id)
     .where("ref", "=", ref)
