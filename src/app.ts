@@ -129,7 +129,7 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
       channels: ["claim_line", "repository_changed", "item_check", "event", "api_token"],
       onNotify: (channel, name) => {
         if (channel === "claim_line") line.call(name);
-        else if (channel === "event") void events.look();
+        else if (channel === "event") void events.read();
         else if (channel === "item_check") deps.wake.checks();
         else if (channel === "repository_changed") {
           names.forget();
