@@ -90,7 +90,12 @@ export function defectsOf(facts: DefectFacts): Defect[] {
   for (const { relation, members, since } of facts.cycles) {
     const circle = [...members, ...members.slice(0, 1)].join(" → ");
     const what = relation === "partOf" ? "are part of each other" : "wait for each other";
-    report("dependency_cycle", circle, `these ${what}, and none can go on: remove one of the edges`, since);
+    report(
+      "dependency_cycle",
+      circle,
+      `${circle} ${what}, and none can go on: remove one of the edges`,
+      since,
+    );
   }
   for (const blocker of item.blockers) {
     const name = blockerName(blocker);
@@ -196,29 +201,36 @@ function tagDefects(
     const values = tagValues(item.tags, prefix);
     if (values.length === 0) report("missing_tag", prefix, `a ${prefix} tag is missing; add exactly one`);
     if (values.length > 1) {
-      report(
-        "duplicate_tag",
-        values.map((value) => prefix + value).join(", "),
+      const all = values.map((value) => prefix + value).join(", ");
+      const advice =
         prefix === "priority:"
-          ? "the issue carries several priority labels: take all but one off"
-          : `keep exactly one ${prefix} tag, and remove the others`,
-      );
+          ? "several priority labels are on the issue; take all but one off"
+          : `keep exactly one ${prefix} tag, and remove the others`;
+      report("duplicate_tag", all, `${all}: ${advice}`);
     }
   }
   const states = tagValues(item.tags, "state:");
   if (states.length > 1 || states.some((state) => !isTerminalTag(state))) {
-    report("unknown_state", states.join(", "), "state: is complete or parked, once; remove the others");
+    report(
+      "unknown_state",
+      states.join(", "),
+      `${states.map((state) => `state:${state}`).join(", ")}: it is complete or parked, once; remove the others`,
+    );
   }
   for (const phase of tagValues(item.tags, "phase:")) {
     if (isPhase(phase)) continue;
     report(
       "phase_carries_state",
       phase,
-      "phase: is research, implementation or integration, and never a status: set it to one of those",
+      `phase:${phase}: it is research, implementation or integration, and never a status: set it to one of those`,
     );
   }
   for (const priority of tagValues(item.tags, "priority:")) {
     if (!isPriority(priority))
-      report("missing_tag", priority, "priority: is P0, P1, P2 or P3: set it by a label on the issue");
+      report(
+        "missing_tag",
+        priority,
+        `priority:${priority}: it is P0, P1, P2 or P3: set it by a label on the issue`,
+      );
   }
 }
