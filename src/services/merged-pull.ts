@@ -2,7 +2,7 @@
 
 import type { GitHubPull } from "../contract/github-payloads.ts";
 import { closingReferences } from "../domain/closing-keywords.ts";
-import { itemsOfPull, judgeMerge, type MergedPull } from "../domain/completion.ts";
+import { isNewsOfMerge, itemsOfPull, judgeMerge, type MergedPull } from "../domain/completion.ts";
 import { fieldDrift } from "../domain/drift.ts";
 import { endDecidedAt } from "../domain/issue-transitions.ts";
 import { itemRef, type RecordRef } from "../domain/record-key.ts";
@@ -44,11 +44,11 @@ export async function takeReadPull(
   const before = await findPull(deps.db, repository.id, raw.number);
   if (between === null && before !== null && fieldDrift({ ...before }, { ...snapshot }).length === 0) return;
   const { mergedAt } = snapshot;
-  const isNews = mergedAt !== null && before?.mergedAt == null;
+  const isNews = isNewsOfMerge({ action: null, mergedAt }, before, repository.knownSince);
   const items = isNews ? await itemsMerged(deps, client, repository, raw) : [];
   await deps.db.transaction().execute(async (trx) => {
     await takePull(trx, repository, snapshot, async () => between?.(trx));
-    if (isNews) await mergeIntoItems(trx, repository, items, raw, mergedAt);
+    if (isNews && mergedAt !== null) await mergeIntoItems(trx, repository, items, raw, mergedAt);
   });
 }
 

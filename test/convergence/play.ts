@@ -269,7 +269,7 @@ class Game {
     const { program } = this.#stage;
     program?.dieAfter(Number.POSITIVE_INFINITY);
     if (program?.isDead) await this.#bury();
-    await this.#stage.pool.query("update repository set installed = false");
+    await this.#stage.pool.query("update repository set installed = false where installed");
     await this.#stage.pool.query("delete from inbox");
   }
 
