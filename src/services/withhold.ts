@@ -64,10 +64,11 @@ function withheld(item: ItemView, repositoryId: number, isSeen: Sight): ItemView
   };
 }
 
-const hiddenBlocker = ({ status }: Blocker): Blocker => ({
+const hiddenBlocker = ({ status, stall }: Blocker): Blocker => ({
   number: null,
   target: "an item out of the scope of this token",
   status: status === "unknown" ? "waiting" : status,
+  stall,
   rulingOwner: null,
   question: null,
   hidden: true,
