@@ -10,9 +10,10 @@ import { hasCircle } from "../domain/circles.ts";
 import { type Verdict, whyNotReady } from "../domain/ready-set.ts";
 import { itemOfTarget } from "../domain/record-key.ts";
 import type { View } from "../domain/scope.ts";
+import type { Db } from "../store/database.ts";
 import { findResumes } from "../store/handover.ts";
-import { itemViews } from "../store/item-facts.ts";
-import type { ItemView } from "../store/item-view.ts";
+import { type ItemPage, itemReasons, itemViews, type JudgedItem } from "../store/item-facts.ts";
+import type { ItemView, Limits } from "../store/item-view.ts";
 import type { ItemRadius, RadiusInFlight } from "../store/radii.ts";
 import type { Flight, Placed, Standing } from "../store/ready-items.ts";
 import { countStandings, readHeads, readSurroundings } from "../store/ready-reading.ts";
@@ -57,22 +58,23 @@ export async function ready(
   }
   const readyHead = offered.slice(0, limit);
 
-  const viewsOf = async (numbers: readonly number[]): Promise<{ items: SeenItem[]; now: Date }> => {
-    const { items, now } = await itemViews(db, repository.id, numbers, settings);
+  const inOrder = async <Item extends JudgedItem>(numbers: readonly number[], read: Reading<Item>) => {
+    const { items, now } = await read(db, repository.id, numbers, settings);
     const views = new Map(
       (await withhold(db, view, repository.id, items)).map((item) => [item.facts.number, item]),
     );
     return { items: numbers.flatMap((number) => views.get(number) ?? []), now };
   };
-  // The views are most of what this costs: those of both lists are read at the same time.
+  // The items are most of what this costs: those of both lists are read at the same time.
   const [first, rest, resumes, counts] = await Promise.all([
-    viewsOf(readyHead),
-    viewsOf(heads.waiting),
+    inOrder(readyHead, itemViews),
+    inOrder(heads.waiting, itemReasons),
     findResumes(db, repository.id, readyHead),
     countStandings(db, where, enoughFor(others.size + meeting.length)),
   ]);
   const { region } = where;
-  const reasonsOf = (item: SeenItem, now: Date) => whyNotReady(item.facts, item.defects, { now, region });
+  const reasonsOf = (item: SeenItem<JudgedItem>, now: Date) =>
+    whyNotReady(item.facts, item.defects, { now, region });
   // What changed in between is left out rather than told wrongly.
   const shown = first.items.filter((item) => reasonsOf(item, first.now).length === 0);
   const waiting = rest.items
@@ -107,6 +109,13 @@ export async function ready(
     },
   };
 }
+
+type Reading<Item> = (
+  db: Db,
+  repositoryId: number,
+  numbers: readonly number[],
+  settings: Limits,
+) => Promise<ItemPage<Item>>;
 
 /** Enough of a list to tell `MOST_COUNTED` when so many are taken off it: in steps, for a count is kept for a moment. */
 const COUNT_STEP = 1_000;

@@ -3,11 +3,12 @@
  * what is around the items; what to read besides hangs on a decision about it.
  */
 
-import { type RawBuilder, sql } from "kysely";
+import { sql } from "kysely";
 import type { Defect } from "../domain/defects.ts";
 import type { RepositorySettings } from "../domain/settings.ts";
 import { limitStep, preparedRows } from "./call.ts";
 import { type Db, poolOf } from "./database.ts";
+import { jsonRows } from "./json-rows.ts";
 import { type ItemRadius, inFlightRadii, type RadiusInFlight, type RadiusRow, radiiOfRows } from "./radii.ts";
 import {
   countQuery,
@@ -37,8 +38,6 @@ export interface Surroundings {
   readonly defectTotal: number;
 }
 
-const list = (query: RawBuilder<unknown>) => sql`(select coalesce(json_agg(q), '[]') from (${query}) q)`;
-
 /** Lists show up to `limit`, and count up to `most`; flights, and what is held back, are all told. */
 export async function readSurroundings(
   db: Db,
@@ -56,11 +55,11 @@ export async function readSurroundings(
         defects: (Omit<Defect, "since"> & { since: string })[];
       }
     >`
-    select ${list(flightsQuery(where, settings.quarantineSeconds))} as flights,
-      ${list(heldBackQuery(where, settings.poisonThreshold))} as held,
-      ${list(inFlightRadii(repositoryId, settings))} as radii,
-      ${list(parkedQuery(where, limit))} as parked,
-      ${list(sql`select number, code, value, detail, since from defect where repository_id = ${repositoryId}
+    select ${jsonRows(flightsQuery(where, settings.quarantineSeconds))} as flights,
+      ${jsonRows(heldBackQuery(where, settings.poisonThreshold))} as held,
+      ${jsonRows(inFlightRadii(repositoryId, settings))} as radii,
+      ${jsonRows(parkedQuery(where, limit))} as parked,
+      ${jsonRows(sql`select number, code, value, detail, since from defect where repository_id = ${repositoryId}
         order by since, number, code limit ${limitStep(limit)}`)} as defects,
       (select count(*) from (select 1 from defect where repository_id = ${repositoryId} limit ${most}) d)
         as "defectTotal"`.compile(db),
@@ -106,10 +105,10 @@ export async function readHeads(db: Db, where: Where, settings: Settings, asked:
       waiting: { number: number }[];
       unadmitted: { number: number }[];
     }>`
-    select ${near === null ? sql`'[]'::json` : list(near)} as near,
-      ${list(headQuery(where, "offered", [...flying, ...heldBack], reach === null ? limit : limit + SPARE))} as offered,
-      ${list(waitingQuery(where, flying, heldBack, limit))} as waiting,
-      ${list(headQuery(where, "unadmitted", flying, limit))} as unadmitted`.compile(db),
+    select ${near === null ? sql`'[]'::json` : jsonRows(near)} as near,
+      ${jsonRows(headQuery(where, "offered", [...flying, ...heldBack], reach === null ? limit : limit + SPARE))} as offered,
+      ${jsonRows(waitingQuery(where, flying, heldBack, limit))} as waiting,
+      ${jsonRows(headQuery(where, "unadmitted", flying, limit))} as unadmitted`.compile(db),
   );
   if (!row) throw new Error("a query of one row answered none");
   const numbers = (rows: readonly { number: number }[]): number[] => rows.map(({ number }) => number);
