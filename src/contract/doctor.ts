@@ -1,14 +1,10 @@
 /** The doctor over HTTP: where the store and GitHub differ. */
 
 import { z } from "zod";
+import { RepoName } from "./repo-name.ts";
 
-const repo = z
-  .string()
-  .regex(/^[A-Za-z0-9._-]{1,100}\/[A-Za-z0-9._-]{1,100}$/, { error: "owner/name" })
-  .meta({ description: "`owner/name`", example: "acme/widgets" });
-
-export const DoctorQuery = z.strictObject({ repo });
-export const DoctorRequest = z.strictObject({ repo }).meta({ id: "DoctorRequest" });
+export const DoctorQuery = z.strictObject({ repo: RepoName });
+export const DoctorRequest = z.strictObject({ repo: RepoName }).meta({ id: "DoctorRequest" });
 
 /** Not `z.json()`, which refers to itself: its `$ref` leads nowhere in the OpenAPI document. */
 const side = z

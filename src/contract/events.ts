@@ -2,14 +2,12 @@
 
 import { z } from "zod";
 import { EVENT_TYPES, type EventType } from "../domain/events.ts";
+import { RepoName } from "./repo-name.ts";
 
 const isEventType = (type: string): type is EventType => (EVENT_TYPES as readonly string[]).includes(type);
 
 export const EventsQuery = z.strictObject({
-  repo: z
-    .string()
-    .regex(/^[A-Za-z0-9._-]{1,100}\/[A-Za-z0-9._-]{1,100}$/, { error: "owner/name" })
-    .transform((text) => ({ owner: text.split("/")[0] ?? "", name: text.split("/")[1] ?? "" }))
+  repo: RepoName.transform((text) => ({ owner: text.split("/")[0] ?? "", name: text.split("/")[1] ?? "" }))
     .optional()
     .meta({ description: "Only of this repository, `owner/name`; else of all that the caller may see" }),
   types: z

@@ -23,9 +23,16 @@ export const ReasonBody = z
     rulingOwner: z.string().nullable().optional(),
     question: z.string().nullable().optional(),
     resources: z.array(z.string()).optional(),
-    detail: z.string().optional(),
+    detail: z.string().meta({ description: "The same in words, and what would help" }),
   })
-  .meta({ id: "Reason", description: "Why an item cannot be claimed now" });
+  .meta({
+    id: "Reason",
+    description:
+      "Why an item is not offered now. Of an item by itself also `overlapping`: claim-next passes it over, for it would touch " +
+      "the files of what is in flight; a direct claim is granted",
+  });
+
+export type ReasonBody = z.infer<typeof ReasonBody>;
 
 export const ResourceLease = z
   .object({

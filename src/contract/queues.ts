@@ -1,6 +1,7 @@
 /** What waits in the outbox and the inbox and what was given up there, for the operator. */
 
 import { z } from "zod";
+import { RepoName } from "./repo-name.ts";
 import { pageLimit } from "./text.ts";
 
 export const QueueQuery = z.strictObject({
@@ -8,10 +9,7 @@ export const QueueQuery = z.strictObject({
     .enum(["failed", "pending"])
     .default("failed")
     .meta({ description: "Given up, or still to be done" }),
-  repo: z
-    .string()
-    .regex(/^[A-Za-z0-9._-]{1,100}\/[A-Za-z0-9._-]{1,100}$/, { error: "a repository, as owner/name" })
-    .optional(),
+  repo: RepoName.optional(),
   cursor: z.string().max(200).optional(),
   limit: pageLimit(50),
 });

@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import { Capability } from "./capability.ts";
+import { RepoName } from "./repo-name.ts";
 import { pageLimit, text } from "./text.ts";
 
 const time = z.iso.datetime({ precision: 3 });
@@ -13,10 +14,6 @@ const atLeastOne = <T extends z.ZodType>(of: T, most: number, all: string) =>
     .min(1, { error: `name at least one, or leave it out for ${all}` })
     .max(most, { error: `at most ${most}` });
 
-const RepoName = z
-  .string()
-  .regex(/^[A-Za-z0-9._-]{1,100}\/[A-Za-z0-9._-]{1,100}$/, { error: "owner/name" })
-  .meta({ example: "acme/widgets" });
 const RootId = text(400).min(1).meta({ example: "repo/acme/widgets/mem/backlog/issue-12" });
 const ScopeTag = text(200).min(1).meta({ example: "team:red" });
 const LOGIN_RULE = "a login on GitHub, without @";

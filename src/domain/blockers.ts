@@ -14,6 +14,18 @@ export type BlockerFacts =
   /** In a repository where Leasehold is not installed: it blocks, and says so. */
   | { readonly kind: "unknown" };
 
+/** What brought a blocker to the end at which its dependents stall: what can be done about it depends on that. */
+export type Stall = "parked" | "cancelled" | "gone";
+
+/** GitHub's reasons for closing an issue; whatever else stands there says how it went away. */
+const CLOSED_AS: readonly (string | null)[] = ["completed", "not_planned", "duplicate", "reopened", null];
+
+/** Meant for blockers that are `stalled`. `reason`: why its issue is closed, or how it went away. */
+export function stallOf({ state, reason }: { state: ItemState; reason: string | null }): Stall {
+  if (!CLOSED_AS.includes(reason)) return "gone";
+  return state === "parked" ? "parked" : "cancelled";
+}
+
 /** One line of the protocol's table, by the target's state. */
 export function blockerStatus(facts: BlockerFacts): BlockerStatus {
   switch (facts.kind) {
@@ -39,6 +51,8 @@ export interface Blocker {
   readonly number: number | null;
   readonly target: string;
   readonly status: BlockerStatus;
+  /** Of a stalled one. */
+  readonly stall: Stall | null;
   readonly rulingOwner: string | null;
   readonly question: string | null;
   /** Out of the reader's sight: nothing of it is told but that it is in the way. */
@@ -63,6 +77,24 @@ export function elsewhereText(open: readonly Blocker[]): string | null {
   return lines.length === 0 ? null : lines.join("; ");
 }
 
+/** Why a stalled blocker will not free its dependents by itself, and what would. */
+export function stallText({
+  stall,
+  rulingOwner,
+  question,
+}: Omit<Blocker, "number" | "target" | "status">): string {
+  switch (stall) {
+    case "gone":
+      return "is gone from GitHub: remove the edge";
+    case "cancelled":
+      return "is cancelled: reopen it, or remove the edge";
+    default:
+      return question
+        ? `is parked; ${rulingOwner ?? "somebody"} must rule: ${question}`
+        : `is parked: ${rulingOwner ?? "a human"} must unpark it, or the edge be removed`;
+  }
+}
+
 export type EdgeRefusal<Step> =
   | { readonly code: "edge_refused"; readonly detail: string }
   | { readonly code: "cycle"; readonly cycle: readonly Step[] };
@@ -74,7 +106,7 @@ export type EdgeRefusal<Step> =
  */
 export function judgeEdge<Step>(
   dependent: Step,
-  blocker: Pick<Blocker, "number" | "target" | "status">,
+  blocker: Pick<Blocker, "number" | "target" | "status"> & Partial<Pick<Blocker, "stall">>,
   path: readonly Step[] | null,
 ): EdgeRefusal<Step> | null {
   const name = blockerName(blocker);
@@ -84,7 +116,10 @@ export function judgeEdge<Step>(
     case "missing":
       return { code: "edge_refused", detail: `${name} does not exist; file it first, then block on it` };
     case "stalled":
-      return { code: "edge_refused", detail: `${name} is parked or cancelled; it would never free the item` };
+      return {
+        code: "edge_refused",
+        detail: `${name} ${refusedFor(blocker.stall ?? null)}; it would never free the item`,
+      };
     case "invalid":
       return {
         code: "edge_refused",
@@ -96,6 +131,9 @@ export function judgeEdge<Step>(
       return cycle;
   }
 }
+
+const refusedFor = (stall: Stall | null): string =>
+  stall === "gone" ? "is gone from GitHub" : `is ${stall ?? "parked"}`;
 
 /** Whether an edge of any relation would close a circle. */
 export const judgePath = <Step>(from: Step, path: readonly Step[] | null): EdgeRefusal<Step> | null =>

@@ -2,7 +2,7 @@
 
 import { type Anchor, driftText, driftValue } from "./anchors.ts";
 import type { AttemptReading } from "./attempts.ts";
-import { blockerName } from "./blockers.ts";
+import { blockerName, stallText } from "./blockers.ts";
 import { type GroupingDefectCode, type GroupingShape, groupingDefects } from "./grouping-defects.ts";
 import { isTerminalTag } from "./item-state.ts";
 import { ITEM_TAG, isPhase, isPriority, MANDATORY_PREFIXES, tagValues } from "./tags.ts";
@@ -101,8 +101,7 @@ export function defectsOf(facts: DefectFacts): Defect[] {
         `blocked by ${name}, which does not exist; remove the edge or file it`,
       );
     } else if (blocker.status === "stalled") {
-      const question = blocker.question ? `; ${blocker.rulingOwner} must rule: ${blocker.question}` : "";
-      report("stalled_blocker", name, `blocked by ${name}, which is parked or cancelled${question}`);
+      report("stalled_blocker", name, `blocked by ${name}, which ${stallText(blocker)}`);
     } else if (blocker.status === "invalid") {
       const what = "carries an unknown or doubled state: tag; mend that first";
       report("dangling_blocker", name, `blocked by ${name}, which ${what}`);

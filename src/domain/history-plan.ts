@@ -171,6 +171,10 @@ function endingPlan(item: KnownItem, { issue, ended, pending }: HistoryPlanFacts
   const reason = ended.overruled ? ended.reason : issue.stateReason;
   const state = reason === "completed" || reason === null ? "complete" : "cancelled";
   if (item.state === state || (isOver && !isNews(ended, decidedAt))) return [];
+  // Whoever reopened it since may have lost their rights: what they did while they had them stands. In one second the list
+  // has the order, unless what came last counts no more.
+  const isBefore = ended.overruled ? !isNews(ended, item.openSince) : isEarlier(ended, item.openSince);
+  if (isBefore) return [];
   return [{ kind: state === "complete" ? "complete" : "cancel", by, at: ended.at }];
 }
 

@@ -3,7 +3,8 @@
  * a human merges it.
  */
 
-import { itemOfBranch } from "./branch-names.ts";
+import { EPIC_BRANCH_PATTERN, itemOfBranch } from "./branch-names.ts";
+import { tagValues } from "./tags.ts";
 
 export interface OpenPull {
   readonly number: number;
@@ -34,4 +35,44 @@ export function isOwnPull(
   // A fork may name its branches as it likes.
   if (!isFromHere || pull.headRef === null) return false;
   return pull.headRef === item.epicBranch || itemOfBranch(pull.headRef)?.number === item.number;
+}
+
+/** What an item's record says of its pull requests: its tags, and where its holder left the work. */
+export interface RecordedWork {
+  readonly number: number;
+  readonly tags: readonly string[];
+  readonly location: { readonly pullNumber: number | null; readonly branch: string | null } | null;
+}
+
+/**
+ * Whether a branch that a resume block names is that item's place of work, so that a pull request from it is the
+ * item's. A branch where the work of several comes together is nobody's place, and a working branch is its item's.
+ */
+export function isPlaceOfWork(
+  branch: string,
+  { number, tags }: Pick<RecordedWork, "number" | "tags">,
+  defaultBranch: string,
+): boolean {
+  const isShared =
+    branch === defaultBranch || EPIC_BRANCH_PATTERN.test(branch) || tags.includes(`baseBranch:${branch}`);
+  const named = itemOfBranch(branch);
+  return !isShared && (named === null || named.number === number);
+}
+
+/** The pull requests that an item's record names: as `pr:<n>`, as its holder's last location, or from the branch of that. */
+export function recordedPulls(
+  pulls: readonly Pick<OpenPull, "number" | "headRef" | "headRepositoryId">[],
+  item: RecordedWork,
+  repository: { readonly id: number; readonly defaultBranch: string },
+): number[] {
+  const { pullNumber = null, branch = null } = item.location ?? {};
+  const isPlace = branch !== null && isPlaceOfWork(branch, item, repository.defaultBranch);
+  const there = pulls.filter(
+    ({ headRef, headRepositoryId }) => isPlace && headRepositoryId === repository.id && headRef === branch,
+  );
+  return [
+    ...tagValues(item.tags, "pr:").map(Number),
+    ...(pullNumber === null ? [] : [pullNumber]),
+    ...there.map(({ number }) => number),
+  ];
 }

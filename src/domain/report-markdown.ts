@@ -80,7 +80,7 @@ export function reportMarkdown(report: PrintedReport): string {
     ...section(
       "Waiting, and for what",
       "waiting",
-      report.blocked.map((item) => `${name(item)} ${plain(item.why)}`),
+      report.blocked.map((item) => `${name(item)}: ${plain(item.why)}`),
     ),
     ...section("Parked: needs a ruling", "parked", report.parked.map(parkedLine)),
     ...section(

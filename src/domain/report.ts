@@ -118,34 +118,3 @@ function defectSentence({ defects }: ReportFacts): string[] {
     `${count(defects.length, "defect needs", "defects need")} mending (${codes.slice(0, SHOWN).join(", ")}${codes.length > SHOWN ? ", …" : ""}), on ${namesOf(items)}.`,
   ];
 }
-
-/** Why one item waits, in words. */
-export function reasonText(reason: ReadyReason): string {
-  if (reason.reason === "defect") return reason.detail;
-  if (reason.detail) return reason.detail;
-  const on = reason.on && reason.on.length > 0 ? ` ${namesOf(reason.on)}` : "";
-  switch (reason.reason) {
-    case "blocked":
-      return reason.question
-        ? `waits for${on || " another repository"}, which is parked: ${reason.rulingOwner ?? "somebody"} must rule: ${reason.question}`
-        : `waits for${on || " something that is not known here"}`;
-    case "grouping":
-      return "is a grouping: its parts are worked on, not it";
-    case "not_admitted":
-      return "waits for a human to admit it";
-    case "poison":
-      return "has used up its attempts; the sweep parks it";
-    case "ancestor_claimed":
-      return "is worked on with the whole of its epic";
-    case "not_quiesced":
-      return "waits until nobody works on the rest of its grouping";
-    case "quarantined":
-      return "lapsed, but its work still moves";
-    case "foreign_region":
-      return "belongs to another region";
-    case "closed":
-      return "is closed on GitHub, but not by a human as completed";
-    default:
-      return reason.reason;
-  }
-}

@@ -19,7 +19,7 @@ import { commentsLike } from "../store/comments.ts";
 import { pendingDeliveriesOf } from "../store/inbox.ts";
 import { findIssue, labelsOf, presentIssues } from "../store/mirror.ts";
 import { findPull } from "../store/pulls.ts";
-import type { Repository } from "../store/repositories.ts";
+import { findRepositoryById, type Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 import { snapshotOfPull } from "./merged-pull.ts";
 import { reconcileRepository } from "./reconcile.ts";
@@ -42,7 +42,8 @@ export async function examine(deps: Deps, repository: Repository, repair: boolea
   const before = await compare(deps, repository);
   if (!repair || before.total === 0) return { ...before, repaired: repair ? 0 : null };
   await reconcileRepository(deps, repository.id, "all");
-  const after = await compare(deps, repository);
+  // It may have another name now, or be archived.
+  const after = await compare(deps, (await findRepositoryById(deps.db, repository.id)) ?? repository);
   return { ...after, repaired: Math.max(0, before.total - after.total) };
 }
 

@@ -19,6 +19,8 @@ export type Receive = (delivery: Delivery) => Promise<void>;
 
 /** Faults of our own are given up about an hour after the first try; those of GitHub after its redelivery window. */
 const MAX_ATTEMPTS = 14;
+/** So often a process may end, or hang, over a delivery. */
+const MAX_LAPSES = 5;
 const MAX_OUTAGE_SECONDS = 3 * 86_400;
 const MAX_BACKOFF_SECONDS = 600;
 
@@ -74,7 +76,8 @@ async function handle(
   delivery: Delivery,
   stopping: AbortSignal,
 ): Promise<void> {
-  const { seq, attempts } = delivery;
+  const { seq, attempts, lapses } = delivery;
+  if (lapses >= MAX_LAPSES) return giveUpLapsed(deps, delivery);
   try {
     await receive(delivery);
     // Events that no handler knows are done by having been received.
@@ -114,4 +117,15 @@ async function handle(
     );
     await postponeDelivery(deps.db, seq, attempts, failure.message, seconds);
   }
+}
+
+/** Not begun again: as far as anybody can tell, it ends each process that does. */
+async function giveUpLapsed(deps: Deps, delivery: Delivery): Promise<void> {
+  const { seq, attempts, lapses, deliveryId, event, repositoryId } = delivery;
+  deps.log.error(
+    { delivery: deliveryId, event, repositoryId, lapses },
+    "each process that began a delivery ended or hung; it is kept as failed, and a redelivery tries it anew",
+  );
+  const reason = `begun ${lapses} times, and each time the process ended or hung over it; the log may say why`;
+  await failDelivery(deps.db, seq, attempts, reason);
 }

@@ -1,16 +1,17 @@
 /** An item as callers see it. */
 
-import type { ItemBody } from "../contract/items.ts";
+import type { ItemBody, ReasonBody } from "../contract/items.ts";
 import { staleness } from "../domain/anchors.ts";
 import { isPoison } from "../domain/attempts.ts";
 import type { Defect } from "../domain/defects.ts";
 import { roleOf } from "../domain/item-state.ts";
 import { isHeld } from "../domain/lease.ts";
-import { isResumable, whyNotReady } from "../domain/ready-set.ts";
+import { isResumable, type ReadyReason, whyNotReady } from "../domain/ready-set.ts";
+import { reasonText } from "../domain/reason-text.ts";
 import { itemOfTarget, itemRef, recordKey } from "../domain/record-key.ts";
 import type { View } from "../domain/scope.ts";
 import { isPhase, isPriority, tagValue } from "../domain/tags.ts";
-import { type Asker, roleFacts } from "../domain/why-not.ts";
+import { type Asker, type ItemFacts, roleFacts } from "../domain/why-not.ts";
 import type { Db } from "../store/database.ts";
 import { findResumes, type ResumeRow } from "../store/handover.ts";
 import { defectTimes } from "../store/item-checks.ts";
@@ -118,7 +119,7 @@ async function bodyOf(
     anchors: item.anchoring.state,
     resourceLeases: await leasesOf(db, repository, item, view),
     defects: item.defects.map((defect) => defectBody(since(defect))),
-    reasons: reasons.map((reason) => reasonBody(reason)),
+    reasons: reasonBodies(repository, facts, reasons, asker.now),
     createdAt: facts.createdAt.toISOString(),
     updatedAt: item.updatedAt.toISOString(),
   };
@@ -140,8 +141,21 @@ async function leasesOf(db: Db, repository: Repository, { facts, resources }: Se
   }));
 }
 
-export function reasonBody(reason: ReturnType<typeof whyNotReady>[number]) {
-  if (reason.reason === "defect") return reason;
-  const { on, resources, ...rest } = reason;
-  return { ...rest, ...(on ? { on: [...on] } : {}), ...(resources ? { resources: [...resources] } : {}) };
-}
+/** Reasons as callers see them: each with what a person has to know of it. */
+export const reasonBodies = (
+  { settings }: Pick<Repository, "settings">,
+  facts: ItemFacts,
+  reasons: readonly ReadyReason[],
+  now: Date,
+): ReasonBody[] =>
+  reasons.map((reason) => {
+    const detail = reasonText(reason, facts, { now, labels: settings.labels });
+    if (reason.reason === "defect") return { ...reason, detail };
+    const { on, resources, ...rest } = reason;
+    return {
+      ...rest,
+      ...(on ? { on: [...on] } : {}),
+      ...(resources ? { resources: [...resources] } : {}),
+      detail,
+    };
+  });

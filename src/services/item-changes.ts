@@ -9,7 +9,14 @@ import { itemRef } from "../domain/record-key.ts";
 import { hasLabel, withTag } from "../domain/tags.ts";
 import { type Claim, endClaim, findClaim } from "../store/claims.ts";
 import type { Trx } from "../store/database.ts";
-import { closeIncidents, findItem, forgiveAttempts, setState, wasParked } from "../store/items.ts";
+import {
+  closeIncidents,
+  findItem,
+  forgiveAttempts,
+  noteStillOpen,
+  setState,
+  wasParked,
+} from "../store/items.ts";
 import { findIssue } from "../store/mirror.ts";
 import { labelPromise, promise, settlePromise } from "../store/outbox.ts";
 import { findRecord, setRecordTags } from "../store/records.ts";
@@ -203,6 +210,7 @@ export async function reopenItem(
   const { repository, number } = at;
   const parked = await wasParked(trx, repository.id, number);
   await settlePromise(trx, repository.id, `close:${number}`, "reopened");
+  if (eventAt !== null) await noteStillOpen(trx, repository.id, number, eventAt);
   if (parked) {
     const reason = "It was parked before it was closed, and reopening does not unpark.";
     return parkItem(trx, at, { by, reason, eventAt });

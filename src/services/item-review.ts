@@ -2,10 +2,9 @@
 
 import { itemOfBranch } from "../domain/branch-names.ts";
 import { roleOf } from "../domain/item-state.ts";
-import { isOwnPull } from "../domain/own-pull.ts";
+import { isOwnPull, recordedPulls } from "../domain/own-pull.ts";
 import { itemRef } from "../domain/record-key.ts";
 import { nextReading, type PullFacts, reviewOf } from "../domain/review.ts";
-import { tagValues } from "../domain/tags.ts";
 import { databaseNow } from "../store/clock.ts";
 import type { Trx } from "../store/database.ts";
 import { branchOfIntegrated, integrationItemsAt } from "../store/groupings.ts";
@@ -99,8 +98,7 @@ async function ownPulls(trx: Trx, repository: Repository, number: number): Promi
   if (pulls.length === 0) return [];
   const record = await findRecord(trx, itemRef(repository.id, number));
   const resume = await findResume(trx, repository.id, number);
-  const recorded = tagValues(record?.tags ?? [], "pr:").map(Number);
-  if (resume?.pullNumber) recorded.push(resume.pullNumber);
+  const recorded = recordedPulls(pulls, { number, tags: record?.tags ?? [], location: resume }, repository);
   const epicBranch = await branchOfIntegrated(trx, repository.id, number);
   return pulls.filter((pull) =>
     isOwnPull(pull, { repositoryId: repository.id, number, recorded, epicBranch }),

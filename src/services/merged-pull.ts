@@ -5,13 +5,15 @@ import { closingReferences } from "../domain/closing-keywords.ts";
 import { itemsOfPull, judgeMerge, type MergedPull } from "../domain/completion.ts";
 import { fieldDrift } from "../domain/drift.ts";
 import { endDecidedAt } from "../domain/issue-transitions.ts";
+import { isPlaceOfWork } from "../domain/own-pull.ts";
 import { itemRef, type RecordRef } from "../domain/record-key.ts";
 import { tagValue } from "../domain/tags.ts";
 import type { Client } from "../github/connection.ts";
 import { readPullCommits } from "../github/pull-reads.ts";
 import { hostOf, pullSnapshot } from "../github/snapshots.ts";
-import type { Trx } from "../store/database.ts";
+import type { Db, Trx } from "../store/database.ts";
 import { integrationItemsAt, isGroupingItem } from "../store/groupings.ts";
+import { itemsAtBranch } from "../store/handover.ts";
 import { lockItem } from "../store/item-lock.ts";
 import { findItem, itemsRecordingPull, openIncident } from "../store/items.ts";
 import { findIssue } from "../store/mirror.ts";
@@ -72,10 +74,19 @@ export async function itemsMerged(
     sameRepository: raw.head.repo?.id === repository.id,
   };
   const recorded = await itemsRecordingPull(deps.db, repository.id, raw.number);
-  const integrating = pull.sameRepository
-    ? await integrationItemsAt(deps.db, repository.id, pull.headRef)
-    : [];
-  return itemsOfPull(pull, [...text.closes, ...closes], [...recorded, ...integrating]);
+  const here = pull.sameRepository ? await itemsOfHead(deps.db, repository, pull.headRef) : [];
+  return itemsOfPull(pull, [...text.closes, ...closes], [...recorded, ...here]);
+}
+
+/** Items whose work is on a branch of this repository, as their epic or their holder's last location says. */
+async function itemsOfHead(db: Db, repository: Repository, head: string): Promise<number[]> {
+  const items = await integrationItemsAt(db, repository.id, head);
+  for (const number of await itemsAtBranch(db, repository.id, head)) {
+    const record = await findRecord(db, itemRef(repository.id, number));
+    if (record && isPlaceOfWork(head, { number, tags: record.tags }, repository.defaultBranch))
+      items.push(number);
+  }
+  return items;
 }
 
 /** What the merge means for each of the items; under their locks, which this takes. */

@@ -4,15 +4,18 @@ import type { ItemBody, ItemsQuery } from "../contract/items.ts";
 import { Problem } from "../contract/problem.ts";
 import { MAX_INT32 } from "../contract/text.ts";
 import { roleOf } from "../domain/item-state.ts";
+import { overlapText } from "../domain/reason-text.ts";
 import type { View } from "../domain/scope.ts";
-import { roleFacts } from "../domain/why-not.ts";
+import { type ItemFacts, roleFacts } from "../domain/why-not.ts";
 import { findItemView, listItemViews } from "../store/item-facts.ts";
+import { radiiInFlight } from "../store/radii.ts";
 import type { Repository } from "../store/repositories.ts";
 import type { Caller } from "./caller.ts";
 import { cursorOf, readCursor } from "./cursor.ts";
 import type { Deps } from "./deps.ts";
 import { itemBody } from "./item-body.ts";
-import { isPartOf } from "./ready.ts";
+import { isPartOf, meetings } from "./ready.ts";
+import { onlySeen } from "./sight.ts";
 import { withhold } from "./withhold.ts";
 
 /** `view`: what its reader may see, to which the item belongs. */
@@ -26,7 +29,24 @@ export async function getItem(
   if (!found?.item.facts.enrolled) throw noItem(repository, number);
   const [item] = await withhold(deps.db, view, repository.id, [found.item]);
   if (!item) throw noItem(repository, number);
-  return itemBody(deps.db, repository, item, { now: found.now, region: null }, view);
+  const body = await itemBody(deps.db, repository, item, { now: found.now, region: null }, view);
+  if (body.state !== null || body.reasons.length > 0) return body;
+  const others = await overlapsOf(deps, repository, item.facts, view);
+  if (others === null) return body;
+  return { ...body, reasons: [{ reason: "overlapping", on: others, detail: overlapText(others) }] };
+}
+
+/** Work in flight whose files the item would touch, as far as its reader may see it; null: there is none. */
+async function overlapsOf(
+  deps: Deps,
+  { id, settings }: Repository,
+  { number, radius, review }: ItemFacts,
+  view: View,
+): Promise<number[] | null> {
+  if (radius.length === 0) return null;
+  const inFlight = await radiiInFlight(deps.db, id, settings);
+  const [met] = meetings(inFlight, [{ number, radius, hasPull: review !== null }]);
+  return met ? await onlySeen(deps.db, view, id, met.with) : null;
 }
 
 export const noItem = (repository: Repository, number: number): Problem =>

@@ -7,7 +7,7 @@ import { type ItemPage, openItems, partsOf } from "../store/item-facts.ts";
 import { radiiInFlight } from "../store/radii.ts";
 import type { Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
-import { defectBody, itemBodies, reasonBody } from "./item-body.ts";
+import { defectBody, itemBodies, reasonBodies } from "./item-body.ts";
 import { onlySeen } from "./sight.ts";
 import { withhold } from "./withhold.ts";
 
@@ -79,9 +79,10 @@ export async function readyAnswer(
     overlapping: set.overlapping
       .slice(0, limit)
       .map((item) => ({ number: item.number, with: item.with.filter(isSeen) })),
-    waiting: set.waiting
-      .slice(0, limit)
-      .map(({ number, reasons }) => ({ number, reasons: reasons.map(reasonBody) })),
+    waiting: set.waiting.slice(0, limit).flatMap(({ number, reasons }) => {
+      const facts = views.get(number)?.facts;
+      return facts ? { number, reasons: reasonBodies(repository, facts, reasons, page.now) } : [];
+    }),
     inFlight: set.inFlight
       .slice(0, limit)
       .map((flight) => ({ ...flight, leaseExpiresAt: flight.leaseExpiresAt.toISOString() })),

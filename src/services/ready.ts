@@ -26,7 +26,7 @@ import {
 import { openEdges, type Rest, restOf } from "../store/ready-verdict.ts";
 import type { Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
-import { defectBody, itemBodies, reasonBody } from "./item-body.ts";
+import { defectBody, itemBodies, reasonBodies } from "./item-body.ts";
 import { readyBelow, readyWithin } from "./ready-below.ts";
 import { type SeenItem, withhold, withholdDefects } from "./withhold.ts";
 
@@ -86,7 +86,10 @@ export async function ready(
     (item) => !isOverlapping.has(item.facts.number) && reasonsOf(item, first.now).length === 0,
   );
   const waiting = rest.items
-    .map((item) => ({ number: item.facts.number, reasons: reasonsOf(item, rest.now).map(reasonBody) }))
+    .map((item) => ({
+      number: item.facts.number,
+      reasons: reasonBodies(repository, item.facts, reasonsOf(item, rest.now), rest.now),
+    }))
     .filter(({ reasons }) => reasons.length > 0);
   const count = countsOf(counts, around.flights, held, meeting.length);
   const wantsResource = held.some(

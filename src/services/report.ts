@@ -4,11 +4,12 @@ import { MOST_COUNTED } from "../contract/items.ts";
 import type { Report, ReportQuery } from "../contract/report.ts";
 import type { Defect } from "../domain/defects.ts";
 import { isHeld } from "../domain/lease.ts";
+import { recordedPulls } from "../domain/own-pull.ts";
 import { checksOf } from "../domain/pull-checks.ts";
 import { type ReadySet, readySet } from "../domain/ready-set.ts";
-import { namesOf, reasonText, reportSentences } from "../domain/report.ts";
+import { namesOf, reportSentences } from "../domain/report.ts";
 import type { View } from "../domain/scope.ts";
-import { tagValue, tagValues } from "../domain/tags.ts";
+import { tagValue } from "../domain/tags.ts";
 import type { ItemFacts } from "../domain/why-not.ts";
 import { databaseNow } from "../store/clock.ts";
 import { findHandover } from "../store/handover.ts";
@@ -17,7 +18,7 @@ import { openItems } from "../store/item-facts.ts";
 import type { ItemView } from "../store/item-view.ts";
 import type { Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
-import { defectBody, reasonBody } from "./item-body.ts";
+import { defectBody, reasonBodies } from "./item-body.ts";
 import { flightElsewhere } from "./ready-below.ts";
 import { ownOf } from "./resume-pack.ts";
 import { withhold, withholdDefects } from "./withhold.ts";
@@ -78,11 +79,14 @@ export async function report(
     overlapping: set.overlapping
       .slice(0, limit)
       .map((item) => ({ ...named(item.number), with: [...item.with] })),
-    blocked: set.waiting.slice(0, limit).map(({ number, reasons }) => ({
-      ...named(number),
-      reasons: reasons.map(reasonBody),
-      why: reasons.map(reasonText).join("; "),
-    })),
+    blocked: set.waiting.slice(0, limit).flatMap(({ number, reasons }) => {
+      const facts = views.get(number)?.facts;
+      if (!facts) return [];
+      const bodies = reasonBodies(repository, facts, reasons, page.now);
+      // A defect that a blocker is says no more than the reason that it is in the way.
+      const why = [...new Set(bodies.map(({ detail }) => detail))].join("; ");
+      return { ...named(number), reasons: bodies, why };
+    }),
     parked: parked.slice(0, limit).map((view) => ({
       ...named(view.facts.number),
       reason: view.parkReason,
@@ -134,8 +138,7 @@ const countsOf = (set: ReadySet, total: (rows: readonly unknown[]) => number) =>
 async function flight(deps: Deps, repository: Repository, view: ItemView, now: Date) {
   const { facts } = view;
   const { resume, pulls } = await findHandover(deps.db, repository.id, facts.number);
-  const recorded = tagValues(facts.tags, "pr:").map(Number);
-  if (resume?.pullNumber) recorded.push(resume.pullNumber);
+  const recorded = recordedPulls(pulls, { ...facts, location: resume }, repository);
   const item = { repositoryId: repository.id, number: facts.number, recorded };
   const own = await ownOf(deps.db, item, pulls);
   return {

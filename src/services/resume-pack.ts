@@ -1,10 +1,9 @@
 /** What a grant hands over of the work done so far (protocol 2 and 4). */
 
 import type { ResumeBlock, ResumePack } from "../contract/handover.ts";
-import { isOwnPull } from "../domain/own-pull.ts";
+import { isOwnPull, recordedPulls } from "../domain/own-pull.ts";
 import { checksOf } from "../domain/pull-checks.ts";
 import { itemRef } from "../domain/record-key.ts";
-import { tagValues } from "../domain/tags.ts";
 import type { Db } from "../store/database.ts";
 import { branchOfIntegrated } from "../store/groupings.ts";
 import { findHandover, type ResumeRow } from "../store/handover.ts";
@@ -18,8 +17,7 @@ export async function resumePack(db: Db, repository: Repository, number: number)
     findHandover(db, repository.id, number),
     findRecord(db, itemRef(repository.id, number)),
   ]);
-  const recorded = tagValues(record?.tags ?? [], "pr:").map(Number);
-  if (resume?.pullNumber) recorded.push(resume.pullNumber);
+  const recorded = recordedPulls(pulls, { number, tags: record?.tags ?? [], location: resume }, repository);
   const own = await ownOf(db, { repositoryId: repository.id, number, recorded }, pulls);
   if (!resume && !own && paths.length === 0) return null;
   const block = resume && resumeBlock(resume);

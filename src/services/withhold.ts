@@ -65,10 +65,11 @@ function withheld<Item extends JudgedItem>(item: Item, repositoryId: number, isS
   };
 }
 
-const hiddenBlocker = ({ status }: Blocker): Blocker => ({
+const hiddenBlocker = ({ status, stall }: Blocker): Blocker => ({
   number: null,
   target: "an item out of the scope of this token",
   status: status === "unknown" ? "waiting" : status,
+  stall,
   rulingOwner: null,
   question: null,
   hidden: true,

@@ -22,14 +22,22 @@ export async function takeDeliveries(db: Db): Promise<Delivery[]> {
 /**
  * Between the look and the lock others may take the same. So what was not to be had is not passed over: of a lane only that
  * is taken before which everything was had.
+ *
+ * Those whose takers never came back are set apart: one of them may be why.
  */
 async function takeAmong(db: Db, window: number | null): Promise<Delivery[]> {
   const { rows } = await sql<DeliveryRow>`
     with pending as materialized (
       select seq, repository_id, lane, octet_length(payload) as bytes,
         not alone and next_try_at <= (select db_now())
-          and (locked_until is null or locked_until < (select db_now())) as free
+          and locked_until is null as free,
+        not alone and locked_until < (select db_now()) as lapsed
       from inbox where state = 'pending' order by seq limit ${window}::bigint),
+    lapsed as materialized (
+      select i.seq from inbox i join pending p on p.seq = i.seq and p.lapsed
+      where i.state = 'pending' and i.locked_until < (select db_now()) for update of i skip locked),
+    apart as (
+      update inbox i set alone = true, locked_until = null, lapses = i.lapses + 1 from lapsed l where i.seq = l.seq),
     runs as (
       select seq, repository_id, lane, bytes, bool_and(free) over (partition by repository_id, lane order by seq) as free
       from pending),
@@ -41,7 +49,7 @@ async function takeAmong(db: Db, window: number | null): Promise<Delivery[]> {
     had as materialized (
       select i.seq from inbox i join wanted w on w.seq = i.seq
       where i.state = 'pending' and not i.alone and i.next_try_at <= (select db_now())
-        and (i.locked_until is null or i.locked_until < (select db_now()))
+        and i.locked_until is null
       for update of i skip locked),
     mine as (
       select seq from (
@@ -50,7 +58,7 @@ async function takeAmong(db: Db, window: number | null): Promise<Delivery[]> {
       where free)
     update inbox i set locked_until = db_now() + make_interval(secs => ${LEASE_SECONDS}), attempts = i.attempts + 1
     from mine where i.seq = mine.seq
-    returning i.repository_id, i.hook_id, i.delivery_id, i.event, i.action, i.lane, i.payload, i.seq, i.attempts,
+    returning i.repository_id, i.hook_id, i.delivery_id, i.event, i.action, i.lane, i.payload, i.seq, i.attempts, i.lapses,
       extract(epoch from db_now() - i.received_at)::float8 as age_seconds`.execute(db);
   return rows.map(toDelivery).sort((a, b) => a.seq - b.seq);
 }

@@ -25,6 +25,8 @@ export interface Delivery extends NewDelivery {
   readonly seq: number;
   /** Counting this one. */
   readonly attempts: number;
+  /** How often whoever had it never came back, not counting this one. */
+  readonly lapses: number;
   readonly ageSeconds: number;
 }
 
@@ -72,7 +74,7 @@ const keyOf = (...parts: readonly (string | number)[]): string => JSON.stringify
 async function retryFailed(db: Db, { repositoryId, hookId, deliveryId }: NewDelivery): Promise<boolean> {
   const retried = await db
     .updateTable("inbox")
-    .set({ state: "pending", attempts: 0, error: null, next_try_at: dbNow, finished_at: null })
+    .set({ state: "pending", attempts: 0, lapses: 0, error: null, next_try_at: dbNow, finished_at: null })
     .where("repository_id", "=", repositoryId)
     .where("hook_id", "=", hookId)
     .where("delivery_id", "=", deliveryId)
@@ -92,6 +94,7 @@ export interface DeliveryRow {
   payload: string;
   seq: number;
   attempts: number;
+  lapses: number;
   age_seconds: number;
 }
 
@@ -105,6 +108,7 @@ export const toDelivery = (row: DeliveryRow): Delivery => ({
   payload: row.payload,
   seq: row.seq,
   attempts: row.attempts,
+  lapses: row.lapses,
   ageSeconds: row.age_seconds,
 });
 
@@ -128,7 +132,9 @@ export async function takeDelivery(
           where earlier.repository_id = i.repository_id and earlier.lane = i.lane and earlier.state = 'pending'
           order by earlier.repository_id, earlier.lane, earlier.seq limit 1)
       order by i.seq limit 1 for update skip locked)
-    update inbox set locked_until = db_now() + make_interval(secs => ${LEASE_SECONDS}), attempts = attempts + 1
+    update inbox set locked_until = db_now() + make_interval(secs => ${LEASE_SECONDS}), attempts = attempts + 1,
+      -- Who ends a try takes its lease away.
+      lapses = lapses + (locked_until is not null)::int
     from head where inbox.seq = head.seq
     returning inbox.*, extract(epoch from db_now() - inbox.received_at)::float8 as age_seconds`.execute(db);
   return rows[0] ? toDelivery(rows[0]) : null;

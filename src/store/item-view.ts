@@ -3,7 +3,7 @@
 import { type Anchor, type Anchoring, anchoringOf, pathOf } from "../domain/anchors.ts";
 import { type AttemptFacts, type Attempts, countAttempts } from "../domain/attempts.ts";
 import { blastRadius } from "../domain/blast-radius.ts";
-import { type Blocker, type BlockerFacts, blockerStatus } from "../domain/blockers.ts";
+import { type Blocker, type BlockerFacts, blockerStatus, stallOf } from "../domain/blockers.ts";
 import { startingAt } from "../domain/cycles.ts";
 import { type Cycle, type Defect, type DefectCode, defectsOf } from "../domain/defects.ts";
 import type { GroupingShape } from "../domain/grouping-defects.ts";
@@ -274,6 +274,7 @@ export function toBlocker(row: BlockerRow, repositoryId: number): Blocker {
     number: isHere ? number : null,
     target: isHere || row.repository === null ? row.target : `repo/${row.repository}/${row.target}`,
     status: isUnheard ? "unknown" : status,
+    stall: status === "stalled" ? stallOf({ state: row.state, reason: row.issueReason }) : null,
     rulingOwner: row.rulingOwner,
     question: row.question,
   };

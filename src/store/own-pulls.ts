@@ -69,6 +69,8 @@ export async function findCandidatePulls(
         where c.repository_id = ${repositoryId} and c.issue_number = ${number})
       or p.number in (select b.pull_number from resume_block b
         where b.repository_id = ${repositoryId} and b.number = ${number})
+      or p.head_ref in (select b.branch from resume_block b
+        where b.repository_id = ${repositoryId} and b.number = ${number})
       or 'pr:' || p.number in (select unnest(r.tags) from record r
         where r.repository_id = ${repositoryId} and r.topic = 'backlog' and r.id = ${`issue-${number}`})
       or p.head_ref like ${`%issue-${number}`}
@@ -92,6 +94,9 @@ export async function issuesOfPull(db: Db, repositoryId: number, pull: number): 
     select c.issue_number as number, null as head_ref from pull_request_closes c
       where c.repository_id = ${repositoryId} and c.pull_number = ${pull}
     union select o.number, null from own_pull o where o.repository_id = ${repositoryId} and o.pull_number = ${pull}
+    union select b.number, null from pull_request p
+      join resume_block b on b.repository_id = p.repository_id and b.branch = p.head_ref
+      where p.repository_id = ${repositoryId} and p.number = ${pull}
     union select null, p.head_ref from pull_request p where p.repository_id = ${repositoryId} and p.number = ${pull}`.execute(
     db,
   );

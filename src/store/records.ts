@@ -142,7 +142,8 @@ export async function setTagsOfItems(
       select * from json_to_recordset(${JSON.stringify(rows)}::json) as t (repository_id bigint, number int, tags text[])),
     changed as (
       update item i set tags = t.tags, priority = priority_of(t.tags)
-      from t where i.repository_id = t.repository_id and i.number = t.number)
+      from t join record r on r.repository_id = t.repository_id and r.topic = 'backlog' and r.id = 'issue-' || t.number
+      where i.repository_id = t.repository_id and i.number = t.number)
     update record r set tags = t.tags, updated_at = db_now()
     from t where r.repository_id = t.repository_id and r.topic = 'backlog' and r.id = 'issue-' || t.number`.execute(
     trx,

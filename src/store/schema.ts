@@ -74,6 +74,7 @@ export interface InboxTable {
   locked_until: Timestamp | null;
   finished_at: Timestamp | null;
   alone: Defaulted<boolean>;
+  lapses: Defaulted<number>;
 }
 
 export interface RecordTable {

@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { type BlockerFacts, blockerStatus, isOpen, judgeEdge } from "../../src/domain/blockers.ts";
+import {
+  type BlockerFacts,
+  blockerStatus,
+  isOpen,
+  judgeEdge,
+  type Stall,
+  stallOf,
+  stallText,
+} from "../../src/domain/blockers.ts";
 import type { ItemState } from "../../src/domain/item-state.ts";
 import { blocker, TAGS } from "./facts.ts";
 
@@ -61,6 +69,29 @@ describe("a blocker that is an issue but no item (section 6, rows 32 and 63)", (
     ["closed as a duplicate", anIssue(false, "duplicate"), "stalled"],
     ["deleted", anIssue(false, "deleted"), "stalled"],
   ])("%s", (_, facts, status) => expect(blockerStatus(facts)).toBe(status));
+});
+
+describe("what brought a stalled blocker to its end, and what would free its dependents", () => {
+  it.each<[string, ItemState, string | null, Stall]>([
+    ["parked", "parked", null, "parked"],
+    ["parked, and closed by an agent", "parked", "completed", "parked"],
+    ["closed as not planned", "cancelled", "not_planned", "cancelled"],
+    ["closed as a duplicate", "cancelled", "duplicate", "cancelled"],
+    ["an issue that is no item, closed as not planned", null, "not_planned", "cancelled"],
+    ["deleted", "cancelled", "deleted", "gone"],
+    ["transferred", "cancelled", "transferred", "gone"],
+    ["an issue that is no item, deleted", null, "deleted", "gone"],
+  ])("%s", (_, state, reason, stall) => expect(stallOf({ state, reason })).toBe(stall));
+
+  it.each<[Stall, string | null, string | null, RegExp]>([
+    ["parked", "tess", "Which of the two?", /^is parked; tess must rule: Which of the two\?$/],
+    ["parked", "alice", null, /^is parked: alice must unpark it, or the edge be removed$/],
+    ["parked", null, null, /^is parked: a human must unpark it/],
+    ["cancelled", null, null, /^is cancelled: reopen it, or remove the edge$/],
+    ["gone", null, null, /^is gone from GitHub: remove the edge$/],
+  ])("%s, ruled on by %s: %s", (stall, rulingOwner, question, text) =>
+    expect(stallText({ stall, rulingOwner, question })).toMatch(text),
+  );
 });
 
 it("row 63: a blocker where Leasehold is not installed blocks, and may be named", () => {

@@ -85,11 +85,12 @@ export const RELEASED = claim({ live: false });
 export const blocker = (
   number: number | null,
   status: BlockerStatus = "waiting",
-  ruling: Partial<Pick<Blocker, "rulingOwner" | "question">> = {},
+  ruling: Partial<Pick<Blocker, "rulingOwner" | "question" | "stall">> = {},
 ): Blocker => ({
   number,
   target: number === null ? "repo/o/other/mem/backlog/issue-9" : `mem/backlog/issue-${number}`,
   status,
+  stall: status === "stalled" ? "parked" : null,
   rulingOwner: null,
   question: null,
   ...ruling,

@@ -159,7 +159,7 @@ describe("planGrouping (section 7)", () => {
       { blockers: new Map([[12, blocker(12, "stalled")]]) },
       "edge_refused",
       "items.0.blockedBy",
-      /parked or cancelled/,
+      /#12 is parked/,
     ],
     [
       "a parent that is not there",

@@ -236,6 +236,26 @@ describe("planFromHistory", () => {
       ["complete"],
     ],
     [
+      "but not one that a human took back who lost their rights since",
+      facts({ ended: stateAct("closed", 20, { overruled: true }) }, { stateEventAt: null, openSince: at(21) }),
+      [],
+    ],
+    [
+      "nor within the same second",
+      facts({ ended: stateAct("closed", 20, { overruled: true }) }, { openSince: at(20) }),
+      [],
+    ],
+    [
+      "nor one that was read before the reopening was",
+      facts({ ...closedAs("completed"), ended: stateAct("closed", 20) }, { openSince: at(21) }),
+      [],
+    ],
+    [
+      "while one that came last within its second ends the item",
+      facts({ ...closedAs("completed"), ended: stateAct("closed", 20) }, { openSince: at(20) }),
+      ["complete"],
+    ],
+    [
       "for the reason that it had then",
       facts({ ended: stateAct("closed", 20, { overruled: true, reason: "not_planned" }) }),
       ["cancel"],

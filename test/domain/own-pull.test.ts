@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isOwnPull, type OpenPull } from "../../src/domain/own-pull.ts";
+import { isOwnPull, type OpenPull, recordedPulls } from "../../src/domain/own-pull.ts";
 
 const HERE = 10;
 const FORK = 77;
@@ -56,4 +56,47 @@ describe("isOwnPull", () => {
       { headRepositoryId: FORK, authorAssociation: "CONTRIBUTOR", closes: [7] },
     ],
   ])("%s: %s", (_, wanted, change, recorded) => expect(owns(change, recorded)).toBe(wanted));
+});
+
+describe("the pull requests that a record names", () => {
+  const pulls = [pull({ number: 12, headRef: "wip/parser" }), pull({ number: 13, headRef: "main" })];
+  const repository = { id: HERE, defaultBranch: "main" };
+  const named = (branch: string | null, more: { tags?: string[]; pullNumber?: number } = {}, all = pulls) =>
+    recordedPulls(
+      all,
+      { number: 7, tags: more.tags ?? [], location: { pullNumber: more.pullNumber ?? null, branch } },
+      repository,
+    );
+
+  it.each<[string, number[], number[]]>([
+    ["none", named(null), []],
+    ["as pr:<n>", named(null, { tags: ["pr:4", "pr:5"] }), [4, 5]],
+    ["by its number, where its holder left the work", named(null, { pullNumber: 9 }), [9]],
+    ["from the branch where its holder left the work", named("wip/parser"), [12]],
+    ["from another branch", named("wip/other"), []],
+    ["from the default branch: the work of all", named("main"), []],
+    [
+      "from the item's own base: the work of several",
+      named("wip/parser", { tags: ["baseBranch:wip/parser"] }),
+      [],
+    ],
+    [
+      "from an epic's branch: the work of several",
+      named("feat/epic/whole", {}, [pull({ headRef: "feat/epic/whole" })]),
+      [],
+    ],
+    [
+      "from another item's working branch",
+      named("feat/issue-8", {}, [pull({ headRef: "feat/issue-8" })]),
+      [],
+    ],
+    [
+      "from a fork's branch of that name",
+      named("wip/parser", {}, [pull({ headRef: "wip/parser", headRepositoryId: FORK })]),
+      [],
+    ],
+  ])("%s", (_, found, wanted) => expect(found).toEqual(wanted));
+
+  it("nothing was recorded yet", () =>
+    expect(recordedPulls(pulls, { number: 7, tags: [], location: null }, repository)).toEqual([]));
 });

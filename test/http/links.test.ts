@@ -126,61 +126,11 @@ describe("a relation", () => {
   });
 });
 
-describe("an edge to what can never be done is refused", () => {
-  it("a missing item", async () => {
-    const [number = 0] = await items("Waits for nothing");
-    const answer = await block(number, "mem/backlog/issue-4711");
-    expectProblem(answer, edgeRefused);
-    expect(answer.body.detail).toContain("#4711");
-    expect(await links(number)).toEqual({});
-  });
-
-  it("a parked item", async () => {
-    const [number = 0, parked = 0] = await items("Dependent", "Parked");
-    repo.as("alice").label(parked, "stale");
-    await world.settled();
-    expect(await world.api.item(parked)).toMatchObject({ state: "parked" });
-    expectProblem(await block(number, keyOf(parked)), edgeRefused);
-  });
-
-  it("a cancelled item", async () => {
-    const [number = 0, cancelled = 0] = await items("Dependent", "Cancelled");
-    repo.as("alice").close(cancelled, "not_planned");
-    await world.settled();
-    expect(await world.api.item(cancelled)).toMatchObject({ state: "cancelled" });
-    expectProblem(await block(number, keyOf(cancelled)), edgeRefused);
-  });
-
-  it("an issue that is no item, closed as not planned; one that is open may block", async () => {
-    const [number = 0] = await items("Dependent");
-    const closed = repo.as("alice").openIssue({ title: "No item" });
-    const open = repo.as("alice").openIssue({ title: "No item either" });
-    repo.as("alice").close(closed, "not_planned");
-    await world.settled();
-    expectProblem(await block(number, keyOf(closed)), edgeRefused);
-    expect((await block(number, keyOf(open))).status).toBe(200);
-  });
-
-  it.each(["mem/notes/a", "file/docs/a.md"])("what is no item: %s", async (key) => {
-    const [number = 0] = await items("Dependent");
-    expectProblem(await block(number, key), edgeRefused);
-  });
-
-  it("and takes the good edges beside it down: all or none", async () => {
+describe("an edge to what can never be done (which that is: test/stories/blocker-table.test.ts)", () => {
+  it("is refused, and takes the good edges beside it down: all or none", async () => {
     const [number = 0, live = 0] = await items("Dependent", "Live");
     expectProblem(await block(number, keyOf(live), "mem/backlog/issue-4711"), edgeRefused);
     expect(await links(number)).toEqual({});
-  });
-
-  it("but a live item and a complete one may block", async () => {
-    const [number = 0, live = 0, complete = 0] = await items("Dependent", "Live", "Complete");
-    repo.as("alice").close(complete, "completed");
-    await world.settled();
-    expect((await block(number, keyOf(live), keyOf(complete))).status).toBe(200);
-    expect(await links(number)).toEqual({ blockedBy: [keyOf(live), keyOf(complete)] });
-    expect((await world.api.item(number)).reasons).toEqual([
-      expect.objectContaining({ reason: "blocked", on: [live] }),
-    ]);
   });
 });
 

@@ -1,5 +1,6 @@
 /** Deliveries that ask nothing of GitHub share a transaction; what one of them does to it, it does to itself only. */
 
+import { sql } from "kysely";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { takeDeliveries } from "../../src/store/inbox-runs.ts";
 import type { FakeRepository } from "../fake-github/fake-repository.ts";
@@ -125,15 +126,19 @@ it("of a lane only that is taken before which everything was had", async () => {
     for (const label of ["P1", "docs", "P2"]) repo.as("alice").label(number, label);
     repo.as("alice").label(other, "P1");
     await world.github.delivered();
-    await query("update inbox set next_try_at = db_now() where state = 'pending'");
     const [first, second] = await query<{ seq: number }>(
       `select seq::int as seq from inbox where state = 'pending' and lane = 'issue:${number}' order by seq`,
     );
     const holder = await world.app.deps.database.pool.connect();
     try {
       await holder.query("begin");
-      await holder.query("select 1 from inbox where seq = $1 for update", [second?.seq]);
-      const taken = await takeDeliveries(world.db);
+      // Keeps others from taking it, and lets it become due.
+      await holder.query("select 1 from inbox where seq = $1 for key share", [second?.seq]);
+      // In one transaction, so that the program's own loops do not come first.
+      const taken = await world.db.transaction().execute(async (trx) => {
+        await sql`update inbox set next_try_at = db_now() where state = 'pending'`.execute(trx);
+        return takeDeliveries(trx);
+      });
       expect(taken.map(({ seq, lane }) => (lane === `issue:${other}` ? "other" : seq))).toEqual([
         first?.seq,
         "other",

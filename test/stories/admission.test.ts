@@ -1,4 +1,7 @@
-/** Admission (protocol 3): only a human admits an item that an agent or a stranger brought in. */
+/**
+ * Admission (protocol 3) when news is late, doubled, lost or out of order. Who admits, who does not and what withdraws it:
+ * admission-table.test.ts, a story per row.
+ */
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { FakeRepository } from "../fake-github/fake-repository.ts";
@@ -10,7 +13,6 @@ import {
   expectReady,
   expectRefused,
   GATE,
-  granted,
   intercept,
   labelWrites,
   lastDelivery,
@@ -47,45 +49,11 @@ async function expectGated(number: number): Promise<void> {
 }
 
 describe("at opening", () => {
-  it("admits what a human with triage rights opens", async () => {
-    const number = repo.as("tess").openIssue({ title: "Tess knows", labels: ["backlog"] });
-    await world.settled();
-    expect(repo.issue(number).labels).not.toContain(GATE);
-    expect(await world.api.item(number)).toMatchObject({ admitted: true, admittedBy: "tess" });
-    await expectReady(world.api, number);
-  });
-
-  it("does not admit a human's issue that opens with the label", async () => {
-    const number = repo.as("alice").openIssue({ title: "Half-baked", labels: ["backlog", GATE] });
-    await world.settled();
-    await expectGated(number);
-  });
-
-  it("gates an issue of somebody without triage rights", async () => {
-    const number = repo.as("rita").openIssue({ title: "A reader's wish", labels: ["backlog"] });
-    await world.settled();
-    await expectGated(number);
-    await expectRefused(world.api, number, "not_admitted");
-  });
-
-  it("gates a stranger's issue that a maintainer enrols later: writing the specification is not admitting", async () => {
-    const number = repo.as("stranger").openIssue({ title: "Please" });
-    repo.as("alice").label(number, "backlog");
-    await world.settled();
-    await expectGated(number);
-  });
-
   it("gates an issue that a bot opens, with one write", async () => {
     const number = await proposal();
     await expectGated(number);
     await expectRefused(world.api, number, "not_admitted");
     expect(labelWrites(world, repo, number)).toBe(1);
-  });
-
-  it("gates what a maintainer opens through an app", async () => {
-    const number = repo.as("alice", { viaApp: "some-agent" }).openIssue({ title: "x", labels: ["backlog"] });
-    await world.settled();
-    await expectGated(number);
   });
 
   it("[13] gates an issue whose author is gone, whatever their rights were", async () => {
@@ -126,14 +94,6 @@ describe("enrolling later", () => {
 });
 
 describe("removing the label", () => {
-  it("admits when a human with triage rights does it", async () => {
-    const number = await proposal();
-    repo.as("tess").unlabel(number, GATE);
-    await world.settled();
-    expect(await world.api.item(number)).toMatchObject({ admitted: true, admittedBy: "tess" });
-    await expectReady(world.api, number);
-  });
-
   it("[20] is taken back when a bot does it, and the attempt is recorded", async () => {
     const number = await proposal();
     const before = labelWrites(world, repo, number);
@@ -142,42 +102,6 @@ describe("removing the label", () => {
     await expectGated(number);
     expect(await defectsOf(world.api, number)).toContain("label_removed_by_agent");
     expect(labelWrites(world, repo, number)).toBe(before + 1);
-  });
-
-  it("[21] is taken back when it was done through an app with a person's token", async () => {
-    const number = await proposal();
-    repo.as("alice", { viaApp: "some-agent" }).unlabel(number, GATE);
-    await world.settled();
-    await expectGated(number);
-    expect(await defectsOf(world.api, number)).toContain("label_removed_by_agent");
-  });
-
-  it("[20] is taken back when a mannequin or an organization does it", async () => {
-    world.github.mannequin("imported");
-    world.github.organization("the-org");
-    for (const login of ["imported", "the-org"]) {
-      const number = await proposal();
-      repo.setRole(login, "admin");
-      repo.as(login).unlabel(number, GATE);
-      await world.settled();
-      await expectGated(number);
-    }
-  });
-
-  it("is taken back when a reader does it", async () => {
-    const number = await proposal();
-    repo.as("rita").unlabel(number, GATE);
-    await world.settled();
-    await expectGated(number);
-  });
-
-  it("[13] is taken back when GitHub names no sender", async () => {
-    const number = await proposal();
-    const removal = intercept(world, () => repo.as("alice").unlabel(number, GATE));
-    delete removal.sender;
-    await world.github.deliver({ event: "issues", payload: removal });
-    await world.settled();
-    await expectGated(number);
   });
 
   it("is taken back when a listed agent with a person's account does it, however the list spells it", async () => {
@@ -266,16 +190,6 @@ describe("removing the label", () => {
 });
 
 describe("withdrawing", () => {
-  it("happens when anyone adds the label, a bot too", async () => {
-    const number = repo.as("alice").openIssue({ title: "Doubtful", labels: ["backlog"] });
-    await world.settled();
-    later();
-    repo.as("critic[bot]").label(number, GATE);
-    await world.settled();
-    await expectGated(number);
-    await expectRefused(world.api, number, "not_admitted");
-  });
-
   it("cannot be undone by a bot whose removal is heard of first", async () => {
     const number = repo.as("alice").openIssue({ title: "Doubtful", labels: ["backlog"] });
     await world.settled();
@@ -287,73 +201,9 @@ describe("withdrawing", () => {
     await world.settled();
     await expectGated(number);
   });
-
-  it("leaves a live claim alone, and the item is not offered again", async () => {
-    const number = repo.as("alice").openIssue({ title: "Under way", labels: ["backlog"] });
-    await world.settled();
-    const { fencingToken } = await granted(world.api, number, "worker/busy");
-    later();
-    repo.as("critic[bot]").label(number, GATE);
-    await world.settled();
-
-    expect(await world.api.renew(number, fencingToken)).toMatchObject({ granted: true });
-    const write = { fence: fencingToken, body: { body: "half done" } };
-    expect((await world.api.tryRepo("PATCH", `/memory/backlog/issue-${number}`, write)).status).toBe(200);
-    await world.api.release(number, fencingToken);
-    await expectRefused(world.api, number, "not_admitted");
-    await expectNotReady(world.api, number);
-  });
-
-  it("happens when a reader edits the body of an admitted item, and the label says so", async () => {
-    const number = repo.as("alice").openIssue({ title: "Clear", body: "Do this.", labels: ["backlog"] });
-    await world.settled();
-    later();
-    repo.as("rita").editIssue(number, { body: "Do that instead." });
-    await world.settled();
-    await expectGated(number);
-  });
-
-  it("does not happen when a maintainer edits the body, or a reader the title", async () => {
-    const number = repo.as("alice").openIssue({ title: "Clear", body: "Do this.", labels: ["backlog"] });
-    await world.settled();
-    later();
-    repo.as("tess").editIssue(number, { body: "Do this, please." });
-    repo.as("rita").editIssue(number, { title: "Clearer" });
-    await world.settled();
-    await expectReady(world.api, number);
-  });
-
-  it("does not admit what is not admitted when a maintainer writes the specification", async () => {
-    const number = await proposal();
-    repo.as("alice").editIssue(number, { body: "Given, when, then." });
-    await world.settled();
-    await expectGated(number);
-  });
 });
 
 describe("the label's definition", () => {
-  it("[19] deleted by a human admits nothing: it is made again, and put on again", async () => {
-    const other = await world.repository("acme/deleted-label");
-    const numbers = [await proposal(other), await proposal(other), await proposal(other)];
-    other.as("alice").deleteLabel(GATE);
-    await world.settled();
-    expect(other.labels()).toContain(GATE);
-    for (const number of numbers) {
-      expect(other.issue(number).labels).toContain(GATE);
-      await expectRefused(world.api.with({ repo: "acme/deleted-label" }), number, "not_admitted");
-    }
-  });
-
-  it("[18] renamed by a human admits nothing, and is made again", async () => {
-    const other = await world.repository("acme/renamed-label");
-    const number = await proposal(other);
-    other.as("alice").renameLabel(GATE, "todo");
-    await world.settled();
-    expect(other.labels()).toContain(GATE);
-    expect(other.issue(number).labels).toContain(GATE);
-    await expectRefused(world.api.with({ repo: "acme/renamed-label" }), number, "not_admitted");
-  });
-
   it("[17] is one label in any case", async () => {
     const other = world.github.repository("acme/shouting", {
       collaborators: { alice: "admin" },

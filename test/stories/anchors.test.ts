@@ -439,6 +439,15 @@ describe("overlapping", () => {
       await anchored(at, "docs/"),
     ];
     expect((await at.api.claim(first, "w/1")).overlaps).toEqual([]);
+    // The item by itself says why claim-next passes it over.
+    expect((await at.api.item(second)).reasons).toEqual([
+      {
+        reason: "overlapping",
+        on: [first],
+        detail: expect.stringContaining(`would touch the files of #${first}, in flight`),
+      },
+    ]);
+    expect((await at.api.item(far)).reasons).toEqual([]);
     expect((await at.api.claim(second, "w/2")).overlaps).toEqual([first]);
     expect((await at.api.claim(far, "w/3")).overlaps).toEqual([]);
     expect((await at.api.claim(third, "w/4")).overlaps).toEqual([first, second]);

@@ -1,4 +1,7 @@
-/** Completion (protocol 8): a merge into the item's base, or a human, completes it; nothing else does. */
+/**
+ * Completion (protocol 8): which words name an item, and news that is late, lost, doubled or out of order. What completes
+ * an item and what does not, a story per row: completion-table.test.ts.
+ */
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { FakeRepository } from "../fake-github/fake-repository.ts";
@@ -10,7 +13,6 @@ import {
   expectReady,
   expectRefused,
   granted,
-  intercept,
   lastDelivery,
   OWN_BOT,
   outcomes,
@@ -73,34 +75,6 @@ async function expectLive(on: ApiClient, number: number) {
 }
 
 describe("a merge into the item's base", () => {
-  it("[49] by keyword completes it, and closes the issue that GitHub itself leaves open", async () => {
-    const number = await readyItem(dev);
-    const pull = pullInto("dev", `Fixes #${number}`);
-    dev.as("alice").merge(pull);
-    expect(dev.issue(number).state).toBe("open");
-    await world.settled();
-    await expectComplete(devApi, dev, number, pull);
-    expect(outcomes(dev, number, "complete")).toHaveLength(1);
-    expect(outcomes(dev, number, "complete")[0]).toContain(`Completed by pull request #${pull}, merged into`);
-  });
-
-  it("by its working branch completes it", async () => {
-    const number = await readyItem(dev);
-    const pull = pullInto("dev", null, `feat/issue-${number}`);
-    dev.as("alice").merge(pull);
-    await world.settled();
-    await expectComplete(devApi, dev, number, pull);
-  });
-
-  it("[59] by a commit's message completes it", async () => {
-    const number = await readyItem(dev);
-    dev.as("alice").push("topic/by-commit", { message: `Close #${number}`, from: "dev" });
-    const pull = pullInto("dev", "No word of it here.", "topic/by-commit");
-    dev.as("alice").merge(pull);
-    await world.settled();
-    await expectComplete(devApi, dev, number, pull);
-  });
-
   it("[56] completes every item that it names with a keyword, and no other", async () => {
     const [first, second, third] = [await readyItem(dev), await readyItem(dev), await readyItem(dev)];
     dev.as("alice").merge(pullInto("dev", `fixes #${first}, #${second}\n\nRESOLVES: acme/dev#${third}`));
@@ -314,18 +288,6 @@ describe("a merge elsewhere", () => {
     expect(await defectsOf(devApi, number)).toEqual([]);
   });
 
-  it("[50] into the default branch completes nothing, though GitHub closes the issue", async () => {
-    const number = await readyItem(dev);
-    dev.as("alice").merge(pullInto("main", `Fixes #${number}`));
-    expect(dev.issue(number).state).toBe("closed");
-    await world.settled();
-    await expectLive(devApi, number);
-    expect(await defectsOf(devApi, number)).toEqual(
-      expect.arrayContaining(["wrong_base", "issue_closed_item_live"]),
-    );
-    await expectRefused(devApi, number, "closed");
-  });
-
   it("[50] completes nothing when the news of the closing comes before that of the merge", async () => {
     const number = await readyItem(dev);
     const pull = pullInto("main", `Fixes #${number}`);
@@ -364,23 +326,6 @@ describe("a merge elsewhere", () => {
     await world.settled();
     await expectLive(devApi, number);
     expect(await defectsOf(devApi, number)).toContain("wrong_base");
-  });
-
-  it("does not stop a human who then closes the issue by hand", async () => {
-    const number = await readyItem(dev);
-    dev.as("alice").merge(pullInto("feature-x", `Fixes #${number}`));
-    await world.settled();
-    dev.as("alice").close(number, "completed");
-    await world.settled();
-    expect(await devApi.item(number)).toMatchObject({ state: "complete" });
-  });
-
-  it("[61] closed and not merged is nothing", async () => {
-    const number = await readyItem(dev);
-    dev.as("alice").closePull(pullInto("dev", `Fixes #${number}`));
-    await world.settled();
-    await expectReady(devApi, number);
-    expect(await defectsOf(devApi, number)).toEqual([]);
   });
 
   it("[54] closed unmerged with a bors title is nothing", async () => {
@@ -444,67 +389,6 @@ describe("what names an item and does not complete it", () => {
 });
 
 describe("closing by hand", () => {
-  it("[32] as completed by a human with triage rights completes the item", async () => {
-    const number = await readyItem(repo);
-    repo.as("tess").close(number, "completed");
-    await world.settled();
-    expect(await api.item(number)).toMatchObject({ state: "complete" });
-    expect(outcomes(repo, number, "complete")).toEqual([]);
-  });
-
-  it("ends the claim, and says so on the issue", async () => {
-    const number = await readyItem(repo);
-    const { fencingToken } = await granted(api, number, "worker/a");
-    repo.as("tess").close(number, "completed");
-    await world.settled();
-    expect(outcomes(repo, number, "complete")[0]).toContain(`fence=${fencingToken} result=complete`);
-    expect(await api.status(number)).toMatchObject({ claimed: false });
-  });
-
-  it.each(["not_planned", "duplicate"] as const)("[32] as %s cancels it", async (reason) => {
-    const [number, dependent] = [await readyItem(repo), await readyItem(repo)];
-    await api.block(dependent, number);
-    repo.as("alice").close(number, reason);
-    await world.settled();
-    expect(await api.item(number)).toMatchObject({ state: "cancelled", stateReason: reason });
-    await expectRefused(api, number, "closed");
-    await expectRefused(api, dependent, "blocked");
-    expect(await defectsOf(api, dependent)).toContain("stalled_blocker");
-  });
-
-  it("[32] without a reason completes it", async () => {
-    const number = await readyItem(repo);
-    repo.as("alice").close(number, null);
-    await world.settled();
-    expect(await api.item(number)).toMatchObject({ state: "complete" });
-  });
-
-  it("[26] by a bot is a divergence: not complete, not offered, reported", async () => {
-    const number = await readyItem(repo);
-    repo.as("actions-stale[bot]").close(number, "completed");
-    await world.settled();
-    await expectLive(api, number);
-    expect(await defectsOf(api, number)).toEqual(["issue_closed_item_live"]);
-    await expectRefused(api, number, "closed");
-    await expectNotReady(api, number);
-  });
-
-  it("through an app with a person's token is a divergence too", async () => {
-    const number = await readyItem(repo);
-    repo.as("alice", { viaApp: "some-agent" }).close(number, "completed");
-    await world.settled();
-    await expectLive(api, number);
-  });
-
-  it("[13] by nobody named is a divergence too", async () => {
-    const number = await readyItem(repo);
-    const closed = intercept(world, () => repo.as("alice").close(number, "completed"));
-    delete closed.sender;
-    await world.github.deliver({ event: "issues", payload: closed });
-    await world.settled();
-    await expectLive(api, number);
-  });
-
   it("by a bot, then again by a human for the same reason after reopening, completes it", async () => {
     const number = await readyItem(repo);
     repo.as("actions-stale[bot]").close(number, "completed");
@@ -517,16 +401,6 @@ describe("closing by hand", () => {
     repo.as("alice").close(number, "completed");
     await world.settled();
     expect(await api.item(number)).toMatchObject({ state: "complete" });
-  });
-
-  it("first as completed and then as not planned cancels it", async () => {
-    const number = await readyItem(repo);
-    repo.as("alice").close(number, "completed");
-    await world.settled();
-    stories.later();
-    repo.as("alice").close(number, "not_planned");
-    await world.settled();
-    expect(await api.item(number)).toMatchObject({ state: "cancelled" });
   });
 
   it("is undone if the issue was reopened within the same second, in whatever order that is heard", async () => {
@@ -553,32 +427,6 @@ describe("reopening", () => {
     expect(await api.claim(number, "worker/b")).toMatchObject({ granted: true, attempt: 2 });
   });
 
-  it("[32] brings a cancelled item back", async () => {
-    const number = await readyItem(repo);
-    repo.as("alice").close(number, "not_planned");
-    await world.settled();
-    stories.later();
-    repo.as("alice").reopen(number);
-    await world.settled();
-    await expectReady(api, number);
-  });
-
-  it("by a bot brings nothing back: it stays at its end, and the two stores' differing is reported", async () => {
-    const [done, called] = [await readyItem(repo), await readyItem(repo)];
-    repo.as("alice").close(done, "completed");
-    repo.as("alice").close(called, "not_planned");
-    await world.settled();
-    stories.later();
-    repo.as("janitor[bot]").reopen(done);
-    repo.as("janitor[bot]").reopen(called);
-    await world.settled();
-    await expectRefused(api, done, "complete");
-    await expectRefused(api, called, "closed");
-    await stories.pass(301);
-    expect(await defectsOf(api, done)).toEqual(["item_complete_issue_open"]);
-    expect(await defectsOf(api, called)).toEqual(["item_complete_issue_open"]);
-  });
-
   it("[33] is not undone by the old merge's news coming again", async () => {
     const number = await readyItem(dev);
     dev.as("alice").merge(pullInto("dev", `Fixes #${number}`));
@@ -593,21 +441,6 @@ describe("reopening", () => {
     await world.settled();
     await expectReady(devApi, number);
     expect(dev.issue(number).state).toBe("open");
-  });
-
-  it("is followed by another completion when more work merges", async () => {
-    const number = await readyItem(dev);
-    dev.as("alice").merge(pullInto("dev", `Fixes #${number}`));
-    await world.settled();
-    stories.later();
-    dev.as("alice").reopen(number);
-    await world.settled();
-    stories.later();
-    const second = pullInto("dev", `Fixes #${number}`);
-    dev.as("alice").merge(second);
-    await world.settled();
-    await expectComplete(devApi, dev, number, second);
-    expect(outcomes(dev, number, "complete")).toHaveLength(2);
   });
 });
 

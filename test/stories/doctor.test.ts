@@ -85,8 +85,30 @@ describe("leasehold doctor", () => {
     });
   });
 
+  it("repairs the repository's own name, default branch and archival, and knows them by their new name", async () => {
+    const moved = await world.repository("moving/widgets");
+    await world.settled();
+    world.github.silently(() => {
+      world.github.renameRepository(moved, "gadgets");
+      world.github.changeDefaultBranch(moved, "trunk");
+      world.github.archive(moved);
+    });
+    const { out } = await leasehold("doctor", "moving/widgets");
+    expect(out).toContain(
+      'repository moving/widgets: name\n  store:  "moving/widgets"\n  GitHub: "moving/gadgets"',
+    );
+    expect(out).toContain('defaultBranch\n  store:  "main"\n  GitHub: "trunk"');
+    expect(out).toContain("archived\n  store:  false\n  GitHub: true");
+    const repaired = await leasehold("doctor", "moving/widgets", "--repair");
+    expect(repaired).toMatchObject({ code: 0, out: expect.stringMatching(/moving\/gadgets: no difference/) });
+  });
+
   it("says what is wrong with how it is called", async () => {
     expect(await leasehold("doctor")).toMatchObject({ code: 2 });
+    expect(await leasehold("doctor", "widgets")).toMatchObject({
+      code: 1,
+      out: expect.stringMatching(/a repository is named owner\/name/),
+    });
     expect(await leasehold("doctor", "nobody/knows")).toMatchObject({
       code: 1,
       out: expect.stringMatching(/not known here/),

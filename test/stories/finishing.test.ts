@@ -252,7 +252,12 @@ describe("the holder parks", () => {
       body: { state: "parked", role: "blocked", isClaimed: false },
     });
     expect(answer.body.reasons).toEqual([
-      { reason: "parked", rulingOwner: "@alice", question: park.question },
+      {
+        reason: "parked",
+        rulingOwner: "@alice",
+        question: park.question,
+        detail: `is parked: @alice must rule: ${park.question}; a human unparks it by taking the label stale off`,
+      },
     ]);
     await world.settled();
     expect(repo.issue(number).labels).toContain("stale");

@@ -46,7 +46,9 @@ describe("a subtree claim", () => {
     expect(grant).toMatchObject({ granted: true, scope: "subtree" });
     expect(await api.claim(leaf, "w/2")).toMatchObject({ granted: false, reason: "ancestor_claimed" });
     expect(await api.claim(leaf, "w/1")).toMatchObject({ granted: false, reason: "ancestor_claimed" });
-    expect((await api.item(leaf)).reasons).toEqual([{ reason: "ancestor_claimed" }]);
+    expect((await api.item(leaf)).reasons).toEqual([
+      { reason: "ancestor_claimed", detail: expect.stringContaining("an epic above it is claimed whole") },
+    ]);
   });
 
   it("has its token accepted on writes below, unless something below was granted since", async () => {
@@ -115,7 +117,9 @@ describe("an item that lapsed but is active", () => {
     const refused = await api.claim(number, "w/other");
     expect(refused).toMatchObject({ granted: false, reason: "quarantined" });
     expect(refused.retryAfterMs).toBeGreaterThan(800_000);
-    expect((await api.item(number)).reasons).toEqual([{ reason: "quarantined" }]);
+    expect((await api.item(number)).reasons).toEqual([
+      { reason: "quarantined", detail: expect.stringMatching(/kept from others until 20\d\d-/) },
+    ]);
     await world.pass(901);
     expect(await api.claim(number, "w/other")).toMatchObject({
       granted: true,

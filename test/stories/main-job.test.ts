@@ -28,7 +28,9 @@ describe("the main job", () => {
     const before = await world.api.ready();
     expect(before.verdict).toBe("ready");
     expect(before.ready.map((item: { number: number }) => item.number)).toEqual([first]);
-    expect(before.waiting).toEqual([{ number: second, reasons: [{ reason: "blocked", on: [first] }] }]);
+    expect(before.waiting).toEqual([
+      { number: second, reasons: [{ reason: "blocked", on: [first], detail: `waits for #${first}` }] },
+    ]);
 
     const claim = await world.api.claim(first, "worker/7f3a", { leaseSeconds: 900 });
     expect(claim).toMatchObject({

@@ -1,4 +1,7 @@
-/** What GitHub's links do to items: the table of protocol 5, circles, and what a backfill and the outbox make of them. */
+/**
+ * What GitHub's links do to items: circles, and what a backfill and the outbox make of links. The table of protocol 5, of
+ * targets, is in blocker-table.test.ts.
+ */
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { blockedByPromise, type Effect, promise, subIssuePromise } from "../../src/store/outbox.ts";
@@ -6,7 +9,7 @@ import type { FakeRepository } from "../fake-github/fake-repository.ts";
 import type { ApiClient } from "../harness/api-client.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import type { World } from "../harness/world.ts";
-import { defectsOf, expectNotReady, expectReady, type Stories, startStories } from "./support/stories.ts";
+import { expectReady, type Stories, startStories } from "./support/stories.ts";
 
 let stories: Stories;
 let world: World;
@@ -40,101 +43,6 @@ async function happens(act: () => void): Promise<void> {
   act();
   await world.settled();
 }
-
-describe("the table of section 5, of native edges, which cannot be refused", () => {
-  const dependency = async (number: number) =>
-    (await api.repo("GET", `/items/${number}/dependencies`)).dependencies[0];
-
-  it("a live target: waiting, and reported with the blocker", async () => {
-    const [item = 0, blocker = 0] = await items("Item", "Blocker");
-    await happens(() => alice().blockBy(item, blocker));
-    expect(await api.item(item)).toMatchObject({
-      reasons: [{ reason: "blocked", on: [blocker] }],
-      defects: [],
-    });
-    expect(await dependency(item)).toMatchObject({
-      direction: "blockedBy",
-      key: keyOf(blocker),
-      status: "waiting",
-      satisfied: false,
-      native: true,
-      own: false,
-    });
-  });
-
-  it("a complete target: satisfied", async () => {
-    const [item = 0, blocker = 0] = await items("Item", "Blocker");
-    await happens(() => alice().close(blocker, "completed"));
-    await happens(() => alice().blockBy(item, blocker));
-    await expectReady(api, item);
-    expect(await dependency(item)).toMatchObject({ state: "complete", status: "satisfied", satisfied: true });
-  });
-
-  it("a parked target: stalled, with the ruling owner and the question", async () => {
-    const [item = 0, blocker = 0] = await items("Item", "Blocker");
-    const grant = await api.claim(blocker, "w/1");
-    await api.repo("POST", `/items/${blocker}/park`, {
-      fence: grant.fencingToken,
-      body: { reason: "unclear", rulingOwner: "tess", question: "Which of the two?" },
-    });
-    await world.settled();
-    await happens(() => alice().blockBy(item, blocker));
-    await expectNotReady(api, item);
-    const view = await api.item(item);
-    const ruling = { rulingOwner: "tess", question: "Which of the two?" };
-    expect(view.reasons[0]).toMatchObject({ reason: "blocked", on: [blocker], ...ruling });
-    expect(view.defects).toMatchObject([
-      { code: "stalled_blocker", detail: expect.stringContaining("tess must rule") },
-    ]);
-    expect(await dependency(item)).toMatchObject({ state: "parked", status: "stalled", ...ruling });
-  });
-
-  it("a cancelled target: stalled", async () => {
-    const [item = 0, blocker = 0] = await items("Item", "Blocker");
-    await happens(() => alice().close(blocker, "not_planned"));
-    await happens(() => alice().blockBy(item, blocker));
-    expect(await defectsOf(api, item)).toEqual(["stalled_blocker"]);
-    expect(await dependency(item)).toMatchObject({ state: "cancelled", status: "stalled" });
-  });
-
-  it.each([
-    ["unknown", ["state:done"]],
-    ["doubled", ["state:complete", "state:parked"]],
-  ])("a target with an %s state: invalid, reported on both", async (_, states) => {
-    const [item = 0, blocker = 0] = await items("Item", "Blocker");
-    await world.app.deps.database.pool.query(
-      "update record set tags = tags || $1::text[] where repository_id = $2 and topic = 'backlog' and id = $3",
-      [states, repo.id, `issue-${blocker}`],
-    );
-    await happens(() => alice().blockBy(item, blocker));
-    await expectNotReady(api, item);
-    expect(await defectsOf(api, item)).toEqual(["dangling_blocker"]);
-    expect(await defectsOf(api, blocker)).toContain("unknown_state");
-    expect(await dependency(item)).toMatchObject({ status: "invalid", satisfied: false });
-    // And authoring it is refused.
-    const [late = 0] = await items("Late");
-    const answer = await api.tryRepo("PATCH", `/items/${late}`, {
-      body: { links: { add: { blockedBy: [keyOf(blocker)] } } },
-    });
-    expect(answer).toMatchObject({ status: 409, body: { code: "edge_refused" } });
-  });
-
-  it("a missing target: invalid, a dangling blocker", async () => {
-    const [item = 0, blocker = 0] = await items("Item", "Blocker");
-    await happens(() => alice().blockBy(item, blocker));
-    // The mirror never heard of it.
-    await world.app.deps.database.pool.query("delete from item where repository_id = $1 and number = $2", [
-      repo.id,
-      blocker,
-    ]);
-    await world.app.deps.database.pool.query("delete from issue where repository_id = $1 and number = $2", [
-      repo.id,
-      blocker,
-    ]);
-    expect(await defectsOf(api, item)).toEqual(["dangling_blocker"]);
-    expect(await dependency(item)).toMatchObject({ title: null, status: "missing" });
-  });
-});
 
 describe("a circle that GitHub brings", () => {
   const circles = async (number: number, client = api) =>

@@ -164,6 +164,25 @@ describe("one issue, whatever happens on the way", () => {
     }
   });
 
+  it("lost, not listed yet, and refused when sent again: sent once more it is still looked for", async () => {
+    const title = "Lost, then refused";
+    const sent = keyed();
+    const list = (status: number) =>
+      world.github.fault({ method: "GET", path: ISSUES, kind: "status", status, body: [] });
+    world.github.hold();
+    world.github.fault({ method: "POST", path: ISSUES, kind: "effect-then-drop" });
+    list(503);
+    expect((await propose({ title }, sent)).status).toBe(502);
+    list(200);
+    const body = { message: "Validation Failed" };
+    world.github.fault({ method: "POST", path: ISSUES, kind: "status", status: 422, body });
+    expect((await propose({ title }, sent)).status).toBe(400);
+    const third = await propose({ title }, sent);
+    expect([third.status, third.body.number]).toEqual([201, opened(title)]);
+    world.github.release();
+    await world.settled();
+  });
+
   it("its webhook comes while the answer is lost: it is known from the mirror", async () => {
     world.github.fault({ method: "POST", path: ISSUES, kind: "effect-then-status", status: 502 });
     world.github.fault({ method: "GET", path: ISSUES, kind: "status", status: 503, times: 2 });

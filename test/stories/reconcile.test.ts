@@ -177,6 +177,23 @@ describe("row 6: what was lost on the way", () => {
     await changesNothing(repo, "since");
   });
 
+  it("a reopening counts though whoever did it lost their rights since", async () => {
+    const { repo, api } = await place();
+    const number = await item(repo);
+    repo.as("alice").close(number, "completed");
+    stories.later();
+    repo.as("tess").reopen(number);
+    await world.settled();
+    expect(await api.item(number)).toMatchObject({ state: null });
+    stories.later();
+    // Something to ask the history about; by then the list shows alice's close as the last act of a human.
+    repo.setRole("tess", "read");
+    unheard(() => repo.as("alice").label(number, "priority:P0"));
+    await reconcile(repo);
+    expect(await api.item(number)).toMatchObject({ state: null, issueState: "open" });
+    expect((await api.item(number)).tags).toContain("priority:P0");
+  });
+
   it("a merge before the issue was reopened does not complete it", async () => {
     const { repo, api } = await place();
     const number = await item(repo);

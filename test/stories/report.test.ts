@@ -118,7 +118,7 @@ describe("the report", () => {
     expect(headers.get("content-type")).toBe("text/markdown; charset=utf-8");
     expect(body).toContain("# acme/widgets: where are we?");
     expect(body).toContain(`- #${numbers.worked} The worked one: \`worker/7f3a\`, attempt 1, lease until`);
-    expect(body).toContain(`- #${numbers.blocked} The blocked one waits for #${numbers.blocker}`);
+    expect(body).toContain(`- #${numbers.blocked} The blocked one: waits for #${numbers.blocker}`);
     expect(body).toContain("**bob must decide: Which API?**");
     expect(body).not.toContain("@alice");
     expect(body).not.toContain("<b>");

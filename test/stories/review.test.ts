@@ -348,6 +348,22 @@ describe("whose pull request it is", () => {
     await expectResumable(number);
   });
 
+  it("one from the branch that the holder records is, whichever comes first", async () => {
+    for (const order of ["the note", "the pull request"]) {
+      const number = await readyItem();
+      const head = `odd-place-${number}`;
+      const open = () => repo.as("bob").openPull({ head });
+      const pull = order === "the note" ? null : open();
+      const { fencingToken } = await granted(api, number, "w");
+      const resume = { lastLocation: { branch: head } };
+      await api.repo("PATCH", `/items/${number}`, { fence: fencingToken, body: { resume } });
+      repo.checkSuite(pull ?? open(), { status: "completed" });
+      await world.settled();
+      await api.release(number, fencingToken);
+      await expectResumable(number);
+    }
+  });
+
   it("one that was there before its issue became an item is", async () => {
     const number = repo.as("alice").openIssue({ title: "Later" });
     const pull = repo.as("bob").openPull({ head: `feat/issue-${number}` });

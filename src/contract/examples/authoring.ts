@@ -28,7 +28,13 @@ export const AUTHORING_EXAMPLES = {
         admitted: false,
         admittedBy: null,
         author: "leasehold[bot]",
-        reasons: [{ reason: "not_admitted" }],
+        reasons: [
+          {
+            reason: "not_admitted",
+            detail:
+              "waits for a human with triage rights, who admits it by taking the label needs-specification off",
+          },
+        ],
         similar: [{ number: 4, title: "Speed up parsing", url: url(4) }],
       },
     },
@@ -56,7 +62,13 @@ export const AUTHORING_EXAMPLES = {
           key: key(30),
           url: url(30),
           title: "The parser",
-          reasons: [{ reason: "grouping" }],
+          reasons: [
+            {
+              reason: "grouping",
+              detail:
+                "is a grouping: its parts are worked on, not it, unless it is claimed whole (scope: subtree)",
+            },
+          ],
         },
         items: { seam: 31, fast: 32, join: 33 },
         criticalPath: 3,

@@ -47,7 +47,7 @@ export const ITEM: ItemBody = {
   anchors: "fresh",
   resourceLeases: [],
   defects: [],
-  reasons: [{ reason: "blocked", on: [3] }],
+  reasons: [{ reason: "blocked", on: [3], detail: "waits for #3" }],
   createdAt: "2026-09-01T08:00:00.000Z",
   updatedAt: AT,
 };
@@ -91,7 +91,7 @@ export const BACKLOG_EXAMPLES = {
         pending: 3,
         ready: [{ ...ITEM, links: {}, reasons: [] }],
         overlapping: [{ number: 8, with: [9] }],
-        waiting: [{ number: 11, reasons: [{ reason: "blocked", on: [7] }] }],
+        waiting: [{ number: 11, reasons: [{ reason: "blocked", on: [7], detail: "waits for #7" }] }],
         inFlight: [{ number: 9, leaseExpiresAt: AT, isHeld: true }],
         awaitingAdmission: [12],
         parked: [5],
@@ -130,7 +130,13 @@ export const BACKLOG_EXAMPLES = {
         ],
         ready: [{ ...named(7, ITEM.title), priority: "P1", why: "P1, the oldest" }],
         overlapping: [],
-        blocked: [{ ...named(11, "Use it"), reasons: [{ reason: "blocked", on: [7] }], why: "waits for #7" }],
+        blocked: [
+          {
+            ...named(11, "Use it"),
+            reasons: [{ reason: "blocked", on: [7], detail: "waits for #7" }],
+            why: "waits for #7",
+          },
+        ],
         parked: [
           {
             ...named(5, "Which format?"),

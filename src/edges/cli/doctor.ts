@@ -35,7 +35,8 @@ function linesOf({ repo, drift, total, compared, pendingDeliveries, repaired }: 
     `  GitHub: ${JSON.stringify(github)}`,
   ]);
   if (total > drift.length) lines.push(`and ${total - drift.length} more`);
-  if (repaired !== null && repaired > 0) lines.push(`${repaired} differences were repaired`);
+  if (repaired !== null && repaired > 0)
+    lines.push(repaired === 1 ? "1 difference was repaired" : `${repaired} differences were repaired`);
   if (repaired !== null && total > 0)
     lines.push(
       "what is left is mostly younger than two minutes: news may still tell who did it. Run it again after that",
@@ -43,7 +44,7 @@ function linesOf({ repo, drift, total, compared, pendingDeliveries, repaired }: 
   if (pendingDeliveries > 0)
     lines.push(`${pendingDeliveries} deliveries wait to be worked off: what they tell shows as a difference`);
   lines.push(
-    `${repo}: ${total === 0 ? "no difference" : `${total} differences`} in ${issues} issues, ${pullRequests} pull ` +
+    `${repo}: ${total === 0 ? "no difference" : `${total} difference${total === 1 ? "" : "s"}`} in ${issues} issues, ${pullRequests} pull ` +
       `requests, ${comments} markers and ${branches} branches`,
   );
   return lines;

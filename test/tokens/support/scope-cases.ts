@@ -114,7 +114,11 @@ export const SCOPE_CASES: Readonly<Record<string, ScopeCase>> = {
       related: [keyOf(inside)],
     });
     expect(seen.reasons).toEqual([
-      { reason: "blocked", on: [inside], detail: "an item out of the scope of this token is not complete" },
+      {
+        reason: "blocked",
+        on: [inside],
+        detail: `waits for #${inside}; an item out of the scope of this token is not complete`,
+      },
     ]);
     expect(await scoped.item(root)).toMatchObject({ epic: null, links: {} });
     expect(JSON.stringify(seen)).not.toContain(`issue-${outside}`);
@@ -143,7 +147,11 @@ export const SCOPE_CASES: Readonly<Record<string, ScopeCase>> = {
     );
     const waiting = mine.waiting.find(({ number }: { number: number }) => number === blocked);
     expect(waiting.reasons).toEqual([
-      { reason: "blocked", on: [inside], detail: "an item out of the scope of this token is not complete" },
+      {
+        reason: "blocked",
+        on: [inside],
+        detail: `waits for #${inside}; an item out of the scope of this token is not complete`,
+      },
     ]);
     expect(mine.waiting.map(({ number }: { number: number }) => number)).toContain(root);
     expect(JSON.stringify(mine)).not.toContain(`issue-${outside}`);
