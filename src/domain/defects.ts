@@ -20,6 +20,7 @@ export type DefectCode =
   | "claimed_but_unmarked"
   | "marker_without_grant"
   | "wrong_base"
+  | "doubtful_merge"
   | "issue_closed_item_live"
   | "item_complete_issue_open"
   | "complete_with_open_pr"

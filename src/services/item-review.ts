@@ -23,6 +23,7 @@ import { type PullSnapshot, savePull } from "../store/pulls.ts";
 import { findRecord } from "../store/records.ts";
 import type { Repository } from "../store/repositories.ts";
 import { findRoleFacts, recordTransition } from "../store/transitions.ts";
+import { itemsInDoubt, keepDoubtfulMerges } from "./doubtful-merges.ts";
 
 /** A busy base must not use up the installation's requests: one read a minute each, or this long times their number. */
 const LEAST_SPACING_MS = 60_000;
@@ -43,10 +44,13 @@ export async function takePull(
   const named = itemOfBranch(head);
   const integrating = await integrationItemsAt(trx, repository.id, head);
   const concerned = new Set([...before, ...pull.closes, ...(named ? [named.number] : []), ...integrating]);
-  await lockItems(trx, repository.id, [...concerned]);
+  const inDoubt = await itemsInDoubt(trx, repository, pull);
+  await lockItems(trx, repository.id, [...concerned, ...inDoubt]);
   await savePull(trx, repository.id, pull);
   await between();
-  for (const number of await issuesOfPull(trx, repository.id, pull.number)) concerned.add(number);
+  const about = await issuesOfPull(trx, repository.id, pull.number);
+  for (const number of about) concerned.add(number);
+  if (!pull.open || inDoubt.length > 0) await keepDoubtfulMerges(trx, repository, pull.number, about);
   await reviewItems(trx, repository, [...concerned]);
 }
 

@@ -177,6 +177,7 @@ const SIDES: Readonly<Record<string, readonly [github: string, leasehold: string
   claimed_but_unmarked: ["no claim marker", "granted claims"],
   marker_without_grant: ["claim markers", "fewer grants"],
   complete_with_open_pr: ["an open pull request", "complete"],
+  doubtful_merge: ["what looks like its merge", "live"],
 };
 
 function divergenceOf({ code, number, detail }: Defect): Report["divergences"] {

@@ -16,23 +16,27 @@ import {
 } from "./item-view.ts";
 import { reaches, sees } from "./reach.ts";
 
-/** What a `blockedBy` edge to this target would hang on. */
+/** What a `blockedBy` edge to this target hangs on, or would. `of`: the item that has the edge; null: none yet. */
 export async function findBlocker(
   db: Db,
   home: number,
   edge: { repositoryId: number; target: string },
+  of: number | null = null,
 ): Promise<Blocker> {
   const rows = await preparedRows(
     db,
     sql<Omit<BlockerRow, "repositoryId" | "target">>`
     select b.number is not null as "isItem", b.state, br.tags, bs.state = 'open' and bs.gone is null as "issueOpen",
       coalesce(bs.gone, bs.state_reason) as "issueReason", b.ruling_owner as "rulingOwner", b.question,
-      f.owner || '/' || f.name as repository, f.installed
+      f.owner || '/' || f.name as repository, f.installed, case when w.number is not null
+        then json_build_object('open', w.open, 'stateReason', w.state_reason) end as told
     from (select ${edge.repositoryId}::bigint as repository_id, ${itemOfTarget(edge.target) ?? 0}::int as number) l
     left join repository f on f.id = l.repository_id
     left join issue bs on bs.repository_id = l.repository_id and bs.number = l.number
     left join item b on b.repository_id = bs.repository_id and b.number = bs.number
     left join record br on br.repository_id = bs.repository_id and br.topic = 'backlog' and br.id = 'issue-' || bs.number
+    left join foreign_blocker w on w.repository_id = ${home} and w.number = ${of}::int
+      and w.target_repository_id = ${edge.repositoryId} and w.target = ${edge.target}
     limit 1`.compile(db),
   );
   const [row] = rows;
@@ -162,11 +166,14 @@ async function read(
            'isItem', b.number is not null, 'state', b.state, 'tags', b.tags,
            'issueOpen', bs.state = 'open' and bs.gone is null, 'issueReason', coalesce(bs.gone, bs.state_reason),
            'rulingOwner', b.ruling_owner, 'question', b.question, 'repository', f.owner || '/' || f.name,
-           'installed', f.installed) order by l.created_at, l.target), '[]')
+           'installed', f.installed, 'told', case when w.number is not null
+             then json_build_object('open', w.open, 'stateReason', w.state_reason) end) order by l.created_at, l.target), '[]')
          from record_link l
          left join repository f on f.id = l.target_repository_id
          left join issue bs on bs.repository_id = l.target_repository_id and bs.number = l.target_number
          left join item b on b.repository_id = bs.repository_id and b.number = bs.number
+         left join foreign_blocker w on w.repository_id = i.repository_id and w.number = i.number
+           and w.target_repository_id = l.target_repository_id and w.target = l.target
          where l.repository_id = i.repository_id and l.topic = 'backlog' and l.id = r.id
            and l.relation = 'blockedBy') as blockers,
       -- Where a member is complete, the circle is open at that place.

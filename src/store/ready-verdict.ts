@@ -51,7 +51,7 @@ export async function restOf(
             where l.repository_id = i.repository_id and l.number = i.number and l.relation = 'blockedBy'
               and not exists (select 1 from item b where b.repository_id = l.target_repository_id
                 and b.number = l.target_number and l.target_repository_id = i.repository_id and b.enrolled and b.state is null)
-              and not blocker_satisfied(l.target_repository_id, l.target)))
+              and not edge_satisfied(l.repository_id, l.number, l.target_repository_id, l.target)))
         or exists (select 1 from suspected i
           where attempts_of(i.repository_id, i.number, i.attempts_after) >= coalesce(i.threshold, ${poisonThreshold}::int))
         as "isStuck",

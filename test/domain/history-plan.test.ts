@@ -237,7 +237,10 @@ describe("planFromHistory", () => {
     ],
     [
       "but not one that a human took back who lost their rights since",
-      facts({ ended: stateAct("closed", 20, { overruled: true }) }, { stateEventAt: null, openSince: at(21) }),
+      facts(
+        { ended: stateAct("closed", 20, { overruled: true }) },
+        { stateEventAt: null, openSince: at(21) },
+      ),
       [],
     ],
     [
@@ -254,6 +257,22 @@ describe("planFromHistory", () => {
       "while one that came last within its second ends the item",
       facts({ ...closedAs("completed"), ended: stateAct("closed", 20) }, { openSince: at(20) }),
       ["complete"],
+    ],
+    [
+      "of two closes in one second the list's last decides, though the other was heard of",
+      facts(
+        { ended: stateAct("closed", 20, { overruled: true, reason: "not_planned" }) },
+        { state: "complete", stateEventAt: at(20) },
+      ),
+      ["cancel"],
+    ],
+    [
+      "but none that is older than the decision",
+      facts(
+        { ended: stateAct("closed", 20, { overruled: true, reason: "not_planned" }) },
+        { state: "complete", stateEventAt: at(21) },
+      ),
+      [],
     ],
     [
       "for the reason that it had then",
