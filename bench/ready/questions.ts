@@ -15,6 +15,8 @@ const LIMIT = 20;
 const R = "/api/v1/repos/acme/widgets";
 /** Of few calls each is a large part of the percentiles. */
 const LEAST_CALLS = 5;
+/** Until every connection has its plans. */
+const WARM_UP_SECONDS = 0.3;
 
 export interface Answers {
   readonly what: string;
@@ -27,6 +29,7 @@ export interface Answers {
 interface Question {
   readonly what: string;
   readonly callers?: number;
+  /** False: this call is not to be counted. */
   ask(): Promise<unknown>;
   before?(): Promise<unknown>;
   after?(): Promise<unknown>;
@@ -49,9 +52,6 @@ export async function askAll(
   const take = async (selector?: { tags: string[] }): Promise<boolean> =>
     (await claimNext(deps, ADMIN, repository, { owner: "worker/7f3a", leaseSeconds: 1800, selector }))
       .granted;
-  const takeOne = async (): Promise<void> => {
-    if (!(await take())) throw new Error("nothing was left to claim");
-  };
   const giveBack = async (): Promise<void> => {
     await query(
       url,
@@ -60,6 +60,16 @@ export async function askAll(
       truncate outbox`,
     );
     await query(url, "vacuum claim, claim_grant");
+  };
+  let givingBack: Promise<void> | null = null;
+  /** A small backlog is soon claimed whole: then all of it is given back, and that call does not count. */
+  const takeOne = async (): Promise<boolean> => {
+    if (await take()) return true;
+    givingBack ??= giveBack().finally(() => {
+      givingBack = null;
+    });
+    await givingBack;
+    return false;
   };
   const head = () => offeredHead(deps.db, { repositoryId: REPOSITORY, region: null }, LIMIT);
   const questions: Question[] = [
@@ -74,7 +84,7 @@ export async function askAll(
     { what: "GET ready, nothing ready there", ask: () => get(`/ready?limit=${LIMIT}&region=elsewhere`) },
     { what: "claim-next", ask: takeOne, after: giveBack },
     { what: "claim-next, 16 callers", callers: 16, ask: takeOne, after: giveBack },
-    { what: "claim-next, nothing fits", ask: () => take({ tags: ["no-item-has-this"] }) },
+    { what: "claim-next, nothing fits", ask: async () => void (await take({ tags: ["no-item-has-this"] })) },
   ];
   if (naive) questions.push({ what: "page by page", ask: () => naively(pool, LIMIT) });
   await assertSame(await head(), await byNotExists(pool, LIMIT));
@@ -101,8 +111,15 @@ async function latenciesOf({ ask, callers = 1 }: Question, seconds: number): Pro
   const first = performance.now() - before;
   // What takes so long is asked a few times only, however long that takes.
   if (first * LEAST_CALLS > seconds * 1000) return [first];
-  const { latencies } = await measure(callers, seconds, async () => void (await ask()));
-  return latencies;
+  const counted: number[] = [];
+  const call = async (): Promise<void> => {
+    const begin = performance.now();
+    if ((await ask()) !== false) counted.push(performance.now() - begin);
+  };
+  await measure(callers, WARM_UP_SECONDS, call);
+  counted.length = 0;
+  await measure(callers, seconds, call);
+  return counted;
 }
 
 /** The index must answer what the rule means; work in flight is not left out by either. */

@@ -112,7 +112,9 @@ async function carryOutOne(
         number,
         code: "label_removed_by_agent",
         value: transition.label,
-        detail: `@${transition.by} removed ${transition.label}, which only a human may; it was put back`,
+        detail:
+          `@${transition.by} removed ${transition.label}, which only a human may; it was put back, ` +
+          "and stays until a human takes it off",
       });
     case "park":
       return parkItem(trx, at, parkByLabel(transition.by, eventAt));

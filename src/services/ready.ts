@@ -10,13 +10,20 @@ import { hasCircle } from "../domain/circles.ts";
 import { type Verdict, whyNotReady } from "../domain/ready-set.ts";
 import { itemOfTarget } from "../domain/record-key.ts";
 import type { View } from "../domain/scope.ts";
+import type { Db } from "../store/database.ts";
 import { findResumes } from "../store/handover.ts";
-import { itemViews } from "../store/item-facts.ts";
-import type { ItemView } from "../store/item-view.ts";
+import { type ItemPage, itemReasons, itemViews, type JudgedItem } from "../store/item-facts.ts";
+import type { ItemView, Limits } from "../store/item-view.ts";
 import type { ItemRadius, RadiusInFlight } from "../store/radii.ts";
-import type { Flight, Placed, Standing } from "../store/ready-items.ts";
-import { countStandings, readHeads, readSurroundings } from "../store/ready-reading.ts";
-import { openEdges, restOf } from "../store/ready-verdict.ts";
+import type { Flight, Placed, Standing, Where } from "../store/ready-items.ts";
+import {
+  countStandings,
+  readNear,
+  readOffered,
+  readSurroundings,
+  type Surroundings,
+} from "../store/ready-reading.ts";
+import { openEdges, type Rest, restOf } from "../store/ready-verdict.ts";
 import type { Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 import { defectBody, itemBodies, reasonBodies } from "./item-body.ts";
@@ -36,45 +43,48 @@ export async function ready(
   const { settings } = repository;
   const where = { repositoryId: repository.id, region: query.region ?? null };
   const around = await readSurroundings(db, where, settings, { limit, most: MOST_COUNTED });
-  const flying = around.flights.map(({ number }) => number);
-  const isFlying = new Set(flying);
+  const isFlying = new Set(around.flights.map(({ number }) => number));
   const held = around.held.filter(({ number }) => !isFlying.has(number));
-  const heldBack = held.map(({ number }) => number);
-  const heads = await readHeads(db, where, settings, {
-    limit,
-    flying,
-    heldBack,
-    reach: around.radii.length === 0 ? null : reachOf(around.radii.map(({ radius }) => radius)),
-  });
-  const others = new Set([...flying, ...heldBack]);
-  const meeting = meetings(around.radii, heads.near).filter(({ number }) => !others.has(number));
-  const isMeeting = new Set(meeting.map(({ number }) => number));
-  let offered: readonly number[] = heads.offered.filter((number) => !isMeeting.has(number));
-  if (offered.length < limit && isMeeting.size > 0) {
-    // The head of the list overlaps; what is behind it is read without.
-    const passed = [...heldBack, ...isMeeting];
-    ({ offered } = await readHeads(db, where, settings, { limit, flying, heldBack: passed, reach: null }));
-  }
-  const readyHead = offered.slice(0, limit);
+  const others = new Set([...isFlying, ...held.map(({ number }) => number)]);
+  const elsewhere = (numbers: readonly { readonly number: number }[]) => [
+    ...new Set([...others, ...numbers.map(({ number }) => number)]),
+  ];
+  // What overlaps may be much, and what is shown of the ready seldom waits for it.
+  const isMeeting = new Set(meetings(around.radii, around.touching).map(({ number }) => number));
+  let readyHead = around.offered.filter((number) => !isMeeting.has(number)).slice(0, limit);
+  const meets = overlaps(db, where, settings, around).then((items) =>
+    items.filter(({ number }) => !others.has(number)),
+  );
+  if (readyHead.length < limit && !around.isAllOffered)
+    readyHead = await readOffered(db, where, elsewhere(await meets), limit);
 
-  const viewsOf = async (numbers: readonly number[]): Promise<{ items: SeenItem[]; now: Date }> => {
-    const { items, now } = await itemViews(db, repository.id, numbers, settings);
+  const inOrder = async <Item extends JudgedItem>(numbers: readonly number[], read: Reading<Item>) => {
+    const { items, now } = await read(db, repository.id, numbers, settings);
     const views = new Map(
       (await withhold(db, view, repository.id, items)).map((item) => [item.facts.number, item]),
     );
     return { items: numbers.flatMap((number) => views.get(number) ?? []), now };
   };
-  // The views are most of what this costs: those of both lists are read at the same time.
-  const [first, rest, resumes, counts] = await Promise.all([
-    viewsOf(readyHead),
-    viewsOf(heads.waiting),
+  const offered = around.isAllOffered
+    ? around.offered.length + countOf(around.flights, "offered") + countOf(held, "offered")
+    : null;
+  // The items are most of what this costs: those of both lists are read at the same time.
+  const [first, rest, resumes, meeting, counts, starving] = await Promise.all([
+    inOrder(readyHead, itemViews),
+    inOrder(around.waiting, itemReasons),
     findResumes(db, repository.id, readyHead),
-    countStandings(db, where, enoughFor(others.size + meeting.length)),
+    meets,
+    meets.then((items) => countStandings(db, where, enoughFor(others.size + items.length), offered)),
+    around.offered.length === 0 ? restOf(db, repository.id, [...isFlying], settings) : null,
   ]);
   const { region } = where;
-  const reasonsOf = (item: SeenItem, now: Date) => whyNotReady(item.facts, item.defects, { now, region });
+  const reasonsOf = (item: SeenItem<JudgedItem>, now: Date) =>
+    whyNotReady(item.facts, item.defects, { now, region });
   // What changed in between is left out rather than told wrongly.
-  const shown = first.items.filter((item) => reasonsOf(item, first.now).length === 0);
+  const isOverlapping = new Set(meeting.map(({ number }) => number));
+  const shown = first.items.filter(
+    (item) => !isOverlapping.has(item.facts.number) && reasonsOf(item, first.now).length === 0,
+  );
   const waiting = rest.items
     .map((item) => ({
       number: item.facts.number,
@@ -86,7 +96,7 @@ export async function ready(
     ({ reason, standing }) => reason === "resource_unavailable" && standing === "offered",
   );
   return {
-    verdict: await verdictOf(deps, repository, { ...count, wantsResource }),
+    verdict: await verdictOf(db, repository, { ...count, wantsResource, flying: [...isFlying], starving }),
     pending: Math.min(count.pending, MOST_COUNTED),
     ready: await itemBodies(db, repository, shown, { now: first.now, region }, { resumes }),
     overlapping: meeting.slice(0, limit),
@@ -96,7 +106,7 @@ export async function ready(
       leaseExpiresAt: new Date(leaseExpiresAt).toISOString(),
       isHeld,
     })),
-    awaitingAdmission: [...heads.unadmitted],
+    awaitingAdmission: [...around.unadmitted],
     parked: [...around.parked],
     defects: (await withholdDefects(db, view, repository.id, around.defects)).map(defectBody),
     totals: {
@@ -111,6 +121,13 @@ export async function ready(
   };
 }
 
+type Reading<Item> = (
+  db: Db,
+  repositoryId: number,
+  numbers: readonly number[],
+  settings: Limits,
+) => Promise<ItemPage<Item>>;
+
 /** Enough of a list to tell `MOST_COUNTED` when so many are taken off it: in steps, for a count is kept for a moment. */
 const COUNT_STEP = 1_000;
 const enoughFor = (taken: number): number => MOST_COUNTED + Math.ceil(taken / COUNT_STEP) * COUNT_STEP;
@@ -123,6 +140,9 @@ interface Count {
   readonly pending: number;
 }
 
+const countOf = (items: readonly Placed[], which: Standing): number =>
+  items.filter(({ standing }) => standing === which).length;
+
 /** Who is in flight stands in no other list, and who is held back waits although nothing of its own speaks against it. */
 function countsOf(
   counts: Readonly<Record<Standing, number>>,
@@ -130,14 +150,17 @@ function countsOf(
   held: readonly Placed[],
   overlapping: number,
 ): Count {
-  const of = (items: readonly Placed[], which: Standing): number =>
-    items.filter(({ standing }) => standing === which).length;
-  const heldHere = of(held, "offered");
+  const heldHere = countOf(held, "offered");
   return {
-    ready: Math.max(0, counts.offered - of(inFlight, "offered") - heldHere - overlapping),
+    ready: Math.max(0, counts.offered - countOf(inFlight, "offered") - heldHere - overlapping),
     overlapping,
-    waiting: counts.waiting - of(inFlight, "waiting") + counts.foreign - of(inFlight, "foreign") + heldHere,
-    awaiting: counts.unadmitted - of(inFlight, "unadmitted"),
+    waiting:
+      counts.waiting -
+      countOf(inFlight, "waiting") +
+      counts.foreign -
+      countOf(inFlight, "foreign") +
+      heldHere,
+    awaiting: counts.unadmitted - countOf(inFlight, "unadmitted"),
     pending: counts.offered + counts.foreign + counts.waiting + counts.unadmitted,
   };
 }
@@ -157,21 +180,40 @@ export function meetings(
   });
 }
 
+interface Standstill {
+  readonly wantsResource: boolean;
+  readonly flying: readonly number[];
+  /** Null: not read yet. */
+  readonly starving: Rest | null;
+}
+
 /**
  * When nothing can be claimed: everything moves that nothing stops for good, unless it waits in a circle. What is blocked
  * moves with what it waits for, which is live and comes to an end.
  */
 async function verdictOf(
-  deps: Deps,
-  repository: Repository,
-  count: Count & { readonly wantsResource: boolean },
+  db: Db,
+  { id, settings }: Repository,
+  { ready, overlapping, pending, wantsResource, flying, starving }: Count & Standstill,
 ): Promise<Verdict> {
-  if (count.ready > 0) return "ready";
-  if (count.overlapping > 0 || count.wantsResource) return "overlapping";
-  if (count.pending === 0) return "idle";
-  const { isStuck, hasMover } = await restOf(deps.db, repository.id, repository.settings);
+  if (ready > 0) return "ready";
+  if (overlapping > 0 || wantsResource) return "overlapping";
+  if (pending === 0) return "idle";
+  const { isStuck, hasMover } = starving ?? (await restOf(db, id, flying, settings));
   if (isStuck || !hasMover) return "alarm";
-  return hasCircle(await openEdges(deps.db, repository.id, repository.settings)) ? "alarm" : "waiting";
+  return hasCircle(await openEdges(db, id, flying)) ? "alarm" : "waiting";
+}
+
+/** What is offered and meets what is in flight. */
+async function overlaps(
+  db: Db,
+  where: Where,
+  settings: Limits,
+  { radii, touching, isAllOffered }: Surroundings,
+): Promise<{ number: number; with: number[] }[]> {
+  if (radii.length === 0) return [];
+  if (isAllOffered) return meetings(radii, touching);
+  return meetings(radii, await readNear(db, where, settings, reachOf(radii.map(({ radius }) => radius))));
 }
 
 export const isPartOf = (item: ItemView, repository: Repository, epic: number | undefined): boolean =>

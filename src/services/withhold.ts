@@ -8,29 +8,30 @@ import type { Defect } from "../domain/defects.ts";
 import { itemTarget, type LinkTarget } from "../domain/record-key.ts";
 import { isRestricted, type View } from "../domain/scope.ts";
 import type { Db } from "../store/database.ts";
+import type { JudgedItem } from "../store/item-facts.ts";
 import type { ItemView } from "../store/item-view.ts";
 import { sightOf } from "./sight.ts";
 
 declare const seen: unique symbol;
 /** An item that names nothing its reader may not see: only such are answered. */
-export type SeenItem = ItemView & { readonly [seen]: true };
+export type SeenItem<Item = ItemView> = Item & { readonly [seen]: true };
 
 type Sight = (target: LinkTarget) => boolean;
 
 /** The items themselves must have been chosen for this view. */
-export async function withhold(
+export async function withhold<Item extends JudgedItem>(
   db: Db,
   view: View,
   repositoryId: number,
-  items: readonly ItemView[],
-): Promise<SeenItem[]> {
-  if (!isRestricted(view)) return items as readonly ItemView[] as SeenItem[];
+  items: readonly Item[],
+): Promise<SeenItem<Item>[]> {
+  if (!isRestricted(view)) return items as readonly Item[] as SeenItem<Item>[];
   const named = items.flatMap(({ links, defects }) => [
     ...links,
     ...defects.flatMap((defect) => mentionsOf(defect, repositoryId)),
   ]);
   const isSeen = await sightOf(db, view, named);
-  return items.map((item) => withheld(item, repositoryId, isSeen) as SeenItem);
+  return items.map((item) => withheld(item, repositoryId, isSeen) as SeenItem<Item>);
 }
 
 /** Of the defects of items that may be seen. */
@@ -49,7 +50,7 @@ export async function withholdDefects(
   return defects.map((defect) => withheldDefect(defect, repositoryId, isSeen));
 }
 
-function withheld(item: ItemView, repositoryId: number, isSeen: Sight): ItemView {
+function withheld<Item extends JudgedItem>(item: Item, repositoryId: number, isSeen: Sight): Item {
   // The blockers are the targets of these links, in their order.
   const waits = item.links.filter(({ relation }) => relation === "blockedBy");
   const blockers = item.facts.blockers.map((blocker, index) => {

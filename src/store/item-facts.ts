@@ -2,18 +2,15 @@
 
 import { type RawBuilder, sql } from "kysely";
 import type { Blocker } from "../domain/blockers.ts";
+import { isExcluding } from "../domain/ready-set.ts";
 import { itemOfTarget } from "../domain/record-key.ts";
 import type { Scope, View } from "../domain/scope.ts";
 import { preparedRows, unseen } from "./call.ts";
 import type { Db } from "./database.ts";
-import {
-  type BlockerRow,
-  type ItemView,
-  type ItemViewRow,
-  type Limits,
-  toBlocker,
-  toView,
-} from "./item-view.ts";
+import { OTHER_QUERIES, type OtherParts, REASON_QUERIES, type ReasonParts } from "./item-parts.ts";
+import { type Page, rowsOf } from "./item-rows.ts";
+import { type BlockerRow, type ItemView, type Limits, toBlocker, toView } from "./item-view.ts";
+import { jsonRows } from "./json-rows.ts";
 import { reaches, sees } from "./reach.ts";
 
 /** What a `blockedBy` edge to this target hangs on, or would. `of`: the item that has the edge; null: none yet. */
@@ -44,11 +41,14 @@ export async function findBlocker(
   return toBlocker({ ...row, ...edge }, home);
 }
 
-export interface ItemPage {
-  readonly items: readonly ItemView[];
+export interface ItemPage<Item = ItemView> {
+  readonly items: readonly Item[];
   /** The database's time at which the facts were true. */
   readonly now: Date;
 }
+
+/** What tells why an item cannot be claimed by anybody: of its defects those that say so, of its links its blockers. */
+export type JudgedItem = Pick<ItemView, "facts" | "defects" | "links">;
 
 /** One item, or null. */
 export async function findItemView(
@@ -78,6 +78,23 @@ export function itemViews(
   settings: Limits,
 ): Promise<ItemPage> {
   return read(db, repositoryId, settings, sql`i.number = any (${unseen(numbers, "int")})`, sql``);
+}
+
+/** Why the items of these numbers cannot be claimed, for much less than their views. */
+export async function itemReasons(
+  db: Db,
+  repositoryId: number,
+  numbers: readonly number[],
+  settings: Limits,
+): Promise<ItemPage<JudgedItem>> {
+  const these = sql`i.number = any (${unseen(numbers, "int")})`;
+  const page = await readRows<ReasonParts>(db, repositoryId, these, sql``, REASONS);
+  const now = new Date(page.now);
+  const items = rowsOf(repositoryId, page, null).map((row) => {
+    const { facts, defects, links } = toView(row, now, repositoryId, settings);
+    return { facts, defects: defects.filter(({ code }) => isExcluding(code)), links };
+  });
+  return { now, items };
 }
 
 /** What is directly `partOf` an epic, live or parked. */
@@ -135,6 +152,15 @@ function isRoot(scope: Scope | null, repositories: ReadonlySet<number> | null): 
       and ${reaches(scope, sql.ref("p.repository_id"), sql.ref("p.number"))})`;
 }
 
+const textOf = (queries: Readonly<Record<string, string>>): string =>
+  Object.entries(queries)
+    .map(([name, query]) => `'${name}', ${query}`)
+    .join(",\n");
+
+/** Written out once: it is long, and asked for often. */
+const REASONS = textOf(REASON_QUERIES);
+const WHOLE = textOf({ ...REASON_QUERIES, ...OTHER_QUERIES });
+
 async function read(
   db: Db,
   repositoryId: number,
@@ -142,138 +168,48 @@ async function read(
   where: RawBuilder<unknown>,
   limit: RawBuilder<unknown>,
 ): Promise<ItemPage> {
-  const rows = await preparedRows(
+  const page = await readRows<ReasonParts & OtherParts>(db, repositoryId, where, limit, WHOLE);
+  const now = new Date(page.now);
+  return {
+    now,
+    items: rowsOf(repositoryId, page, page).map((row) => toView(row, now, repositoryId, settings)),
+  };
+}
+
+/** The items' own rows, and what is asked besides of all of them: everything as JSON, which costs less than columns do. */
+async function readRows<Parts>(
+  db: Db,
+  repositoryId: number,
+  where: RawBuilder<unknown>,
+  limit: RawBuilder<unknown>,
+  parts: string,
+): Promise<Page & Parts> {
+  const [row] = await preparedRows(
     db,
-    sql<ItemViewRow>`
-    select i.number, i.enrolled, i.admitted, i.admitted_by, i.state, i.state_at, i.park_reason, i.ruling_owner,
-      i.question, i.park_by, i.park_at, i.created_at, r.tags, r.expires_at, s.title, s.html_url, s.labels, s.state = 'open' and s.gone is null as issue_open,
-      s.state_reason, s.author_login, greatest(s.updated_at, r.updated_at) as updated_at,
-      shape.parts, shape.open_parts, i.parts > 0 and exists (select 1 from record_link n
-        where n.target_repository_id = i.repository_id and n.target_number = i.number and n.relation = 'integrates') as integrated,
-      -- Without a claim there was no grant, and what never had a marker says so, as judge_item has it.
-      case when c.fence is not null then array(select g.fence from claim_grant g
-         where g.repository_id = i.repository_id and g.topic = 'backlog'
-         and g.id = r.id and g.new_attempt and g.fence > i.attempts_after) else '{}' end as grants,
-      case when i.marked then array(select m.fence from claim_marker m where m.repository_id = i.repository_id
-         and m.issue_number = i.number and m.fence > i.attempts_after) else '{}' end as markers,
-      case when c.fence is not null then array(select split_part(o.promise, ':', 2)::bigint from outbox o
-         where o.repository_id = i.repository_id and o.issue_number = i.number and o.state = 'pending'
-         and o.promise like 'claim:%') else '{}' end as unposted,
-      (select coalesce(json_agg(json_build_object('relation', l.relation,
-           'repositoryId', l.target_repository_id, 'target', l.target) order by l.relation, l.created_at, l.target), '[]')
-         from record_link l where l.repository_id = i.repository_id and l.topic = 'backlog' and l.id = r.id) as links,
-      (select coalesce(json_agg(json_build_object('repositoryId', l.target_repository_id, 'target', l.target,
-           'isItem', b.number is not null, 'state', b.state, 'tags', b.tags,
-           'issueOpen', bs.state = 'open' and bs.gone is null, 'issueReason', coalesce(bs.gone, bs.state_reason),
-           'rulingOwner', b.ruling_owner, 'question', b.question, 'repository', f.owner || '/' || f.name,
-           'installed', f.installed, 'told', case when w.number is not null
-             then json_build_object('open', w.open, 'stateReason', w.state_reason) end) order by l.created_at, l.target), '[]')
-         from record_link l
-         left join repository f on f.id = l.target_repository_id
-         left join issue bs on bs.repository_id = l.target_repository_id and bs.number = l.target_number
-         left join item b on b.repository_id = bs.repository_id and b.number = bs.number
-         left join foreign_blocker w on w.repository_id = i.repository_id and w.number = i.number
-           and w.target_repository_id = l.target_repository_id and w.target = l.target
-         where l.repository_id = i.repository_id and l.topic = 'backlog' and l.id = r.id
-           and l.relation = 'blockedBy') as blockers,
-      -- Where a member is complete, the circle is open at that place.
-      case when not exists (select 1 from cycle_member y where y.repository_id = i.repository_id and y.number = i.number)
-        then '[]' else (select coalesce(json_agg(json_build_object('relation', y.relation, 'since', y.since, 'members', (
-           select json_agg(json_build_object('repositoryId', m.repository_id, 'number', m.number,
-               'repository', f.owner || '/' || f.name) order by m.place)
-             from cycle_member m left join repository f on f.id = m.repository_id
-             where m.cycle = y.cycle)) order by y.since, y.cycle), '[]')
-         from cycle_member y where y.repository_id = i.repository_id and y.number = i.number
-           and (y.relation <> 'blockedBy' or not exists (select 1 from cycle_member d where d.cycle = y.cycle
-             and blocker_satisfied(d.repository_id, 'mem/backlog/issue-' || d.number)))) end as cycles,
-      (select coalesce(json_agg(json_build_object('repositoryId', a.target_repository_id, 'target', a.target,
-           'branch', a.branch, 'captured', a.captured, 'current', a.current, 'driftedAt', a.drifted_at)
-           order by a.target_repository_id, a.target), '[]')
-         from anchor a where a.repository_id = i.repository_id and a.topic = 'backlog' and a.id = r.id) as anchors,
-      (select coalesce(json_agg(json_build_object('code', n.code, 'value', n.value, 'detail', n.detail,
-           'since', n.since) order by n.since), '[]')
-         from incident n where n.repository_id = i.repository_id and n.number = i.number) as incidents,
-      i.active_at, i.threshold as own_threshold,
-      json_build_object(
-        'claimedAbove', cardinality(i.ancestors) > 0 and exists (select 1 from claim a
-          where a.repository_id = i.repository_id and a.topic = 'backlog' and a.scope = 'subtree' and a.live
-            and a.lease_expires_at > db_now() and a.id = any (array(select 'issue-' || x from unnest(i.ancestors) x))),
-        'queuedAbove', cardinality(i.ancestors) > 0 and exists (select 1 from claim_waiter w
-          join replica p on p.id = w.replica and p.alive_until > db_now()
-          where w.repository_id = i.repository_id and w.topic = 'backlog' and w.scope = 'subtree'
-            and w.id = any (array(select 'issue-' || x from unnest(i.ancestors) x))),
-        'integrating', cardinality(i.ancestors) > 0 and exists (select 1 from item n
-          where n.repository_id = i.repository_id and n.integrates = any (i.ancestors) and n.number <> i.number
-            -- Looked up one by one: joined, it would be all claims for each item.
-            and (select k.live and k.lease_expires_at > db_now() from claim k where k.repository_id = n.repository_id
-              and k.topic = 'backlog' and k.id = 'issue-' || n.number)),
-        'fanOutOpen', i.integrates is not null and (
-          -- Mostly a part right below says so already, and nothing need be walked.
-          exists (select 1 from record_link l join item p on p.repository_id = l.repository_id and p.number = l.number
-            where l.target_repository_id = i.repository_id and l.target_number = i.integrates and l.relation = 'partOf'
-              and l.repository_id = i.repository_id and p.number <> i.number and p.parts = 0
-              and (p.state is null or p.state = 'parked'))
-          or fan_out_open(i.repository_id, i.integrates, i.number, db_now())),
-        -- Also what was taken off the backlog, which the count of parts leaves out, may still be held.
-        'heldBelow', exists (select 1 from record_link l where l.target_repository_id = i.repository_id
-            and l.target_number = i.number and l.relation = 'partOf')
-          and exists (select 1 from descendants_of(i.repository_id, i.number) d
-          where held(i.repository_id, d, db_now()) is not null)) as grouping,
-      json_build_object(
-        'defaultBranch', (select f.default_branch from repository f where f.id = i.repository_id),
-        'isPart', cardinality(i.ancestors) > 0,
-        'integrates', i.integrates is not null,
-        'integratedBy', case when i.parts > 0 then (select coalesce(json_agg(n.number order by n.number), '[]')
-          from item n where n.repository_id = i.repository_id and n.integrates = i.number and n.enrolled
-            and n.state is distinct from 'cancelled') else '[]' end,
-        'hasDiagram', i.parts > 0 and (has_diagram(i.repository_id, i.number) or exists (select 1 from outbox o
-          where o.repository_id = i.repository_id and o.issue_number = i.number and o.state = 'pending'
-            and o.promise = 'diagram:' || i.number)),
-        'parentBranches', case when cardinality(i.ancestors) > 0 then (select coalesce(json_agg(substr(t, 12)), '[]')
-          from record_link l join record e on e.repository_id = l.target_repository_id and e.topic = 'backlog'
-            and e.id = 'issue-' || l.target_number, unnest(e.tags) t
-          where l.repository_id = i.repository_id and l.number = i.number and l.relation = 'partOf'
-            and l.target_repository_id = i.repository_id and t like 'baseBranch:%') else '[]' end,
-        'unawaited', case when i.integrates is not null then (select coalesce(json_agg(p.number order by p.number), '[]')
-          from record_link l join item p on p.repository_id = l.repository_id and p.number = l.number and p.enrolled
-          where l.target_repository_id = i.repository_id and l.target_number = i.integrates and l.relation = 'partOf'
-            and l.repository_id = i.repository_id and p.number <> i.number and (p.state is null or p.state = 'parked')
-            and p.number <> all (array(select b.target_number from record_link b where b.repository_id = i.repository_id
-              and b.number = i.number and b.relation = 'blockedBy' and b.target_repository_id = i.repository_id
-              and b.target_number is not null))) else '[]' end) as shape,
-      case when i.hold_at is not null
-        then json_build_object('by', i.hold_by, 'at', i.hold_at, 'note', i.hold_note) end as hold,
-      i.started_under is not null and exists (select 1 from claim a
-        where a.repository_id = i.repository_id and a.topic = 'backlog' and a.scope = 'subtree' and a.live
-          and a.lease_expires_at > db_now() and a.fence = i.started_under
-          and a.id = any (array(select 'issue-' || x from unnest(i.ancestors) x))) as started_above,
-      case when i.review is not null
-        then json_build_object('review', i.review, 'pull', i.review_pull, 'waits', i.review_waits) end as review,
-      (select coalesce(json_agg(json_build_object('key', l.key, 'repositoryId', l.repository_id, 'number', l.number,
-           'expiresAt', l.expires_at) order by l.key), '[]')
-         from (
-           select o.key, o.repository_id, o.number, o.expires_at from resource_lease o
-           where o.repository_id = i.repository_id and o.number = i.number and o.ended is null and o.expires_at > db_now()
-           union
-           select o.key, o.repository_id, o.number, o.expires_at
-           from repository f, resource_needs(i.tags, f.settings) n
-           join resource_lease o on o.account = account_of(i.repository_id) and o.key = n.key
-           where i.resource_keys is not null and f.id = i.repository_id and o.ended is null and o.expires_at > db_now()
-         ) l) as leases,
-      c.fence, c.live, c.owner, c.actor, c.region, c.lease_expires_at, c.reclaims, db_now() as now
-    from item i
-    join record r on r.repository_id = i.repository_id and r.topic = 'backlog' and r.id = 'issue-' || i.number
-    join issue s on s.repository_id = i.repository_id and s.number = i.number
-    left join claim c on c.repository_id = i.repository_id and c.topic = 'backlog' and c.id = r.id
-    cross join lateral (
-      select count(*) as parts, count(*) filter (where part.state is null or part.state = 'parked') as open_parts
-      from record_link p join item part
-        on part.repository_id = p.repository_id and part.number = p.number and part.enrolled
-      where p.target_repository_id = i.repository_id and p.target_number = i.number and p.relation = 'partOf'
-        and not (p.repository_id = i.repository_id and p.number = i.number)) as shape
-    where i.repository_id = ${repositoryId} and ${where}
-    order by i.number ${limit}`.compile(db),
+    sql<{ page: Page & Parts }>`
+    with chosen as materialized (
+      select i.number, i.enrolled, i.admitted, i.admitted_by, i.state, i.state_at, i.park_reason, i.ruling_owner,
+        i.question, i.park_by, i.park_at, i.created_at, i.active_at, i.threshold as own_threshold, i.attempts_after,
+        i.marked, i.parts, i.ancestors, i.integrates, i.started_under, i.resource_keys is not null as resourced,
+        case when i.hold_at is not null
+          then json_build_object('by', i.hold_by, 'at', i.hold_at, 'note', i.hold_note) end as hold,
+        case when i.review is not null
+          then json_build_object('review', i.review, 'pull', i.review_pull, 'waits', i.review_waits) end as review,
+        r.tags, r.expires_at, s.title, s.html_url, s.labels, s.state = 'open' and s.gone is null as issue_open,
+        s.state_reason, s.author_login, greatest(s.updated_at, r.updated_at) as updated_at,
+        c.fence, c.live, c.owner, c.actor, c.region, c.lease_expires_at, c.reclaims
+      from item i
+      -- One by one, for few are asked for: joined, a small backlog would be read whole for them.
+      cross join lateral (select r.id, r.tags, r.expires_at, r.updated_at from record r
+        where r.repository_id = i.repository_id and r.topic = 'backlog' and r.id = 'issue-' || i.number offset 0) r
+      cross join lateral (select s.title, s.html_url, s.labels, s.state, s.gone, s.state_reason, s.author_login, s.updated_at from issue s
+        where s.repository_id = i.repository_id and s.number = i.number offset 0) s
+      left join claim c on c.repository_id = i.repository_id and c.topic = 'backlog' and c.id = r.id
+      where i.repository_id = ${repositoryId} and ${where}
+      order by i.number ${limit})
+    select json_build_object('now', db_now(), 'items', ${jsonRows(sql`select * from chosen order by number`)},
+      ${sql.raw(parts)}) as page`.compile(db),
   );
-  const now = rows[0]?.now ?? new Date(0);
-  return { now, items: rows.map((row) => toView(row, repositoryId, settings)) };
+  if (!row) throw new Error("a query of one row answered none");
+  return row.page;
 }

@@ -46,56 +46,84 @@ export type Limits = Pick<
   "poisonThreshold" | "quarantineSeconds" | "requireAnchors" | "resources" | "traits"
 >;
 
-export interface ItemViewRow {
+/** What an item's own rows tell: its own, its record's, its issue's and its claim's. Times are ISO 8601. */
+export interface OwnRow {
   number: number;
   enrolled: boolean;
   admitted: boolean;
   admitted_by: string | null;
   state: ItemState;
-  state_at: Date | null;
+  state_at: string | null;
   park_reason: string | null;
   ruling_owner: string | null;
   question: string | null;
+  park_by: string | null;
+  park_at: string | null;
+  created_at: string;
+  active_at: string | null;
+  own_threshold: number | null;
+  ancestors: readonly number[];
+  integrates: number | null;
+  started_under: number | null;
+  hold: { by: string; at: string; note: string | null } | null;
+  review: ItemReview | null;
   tags: string[];
+  expires_at: string | null;
   title: string;
   html_url: string;
   labels: string[];
   issue_open: boolean;
   state_reason: string | null;
-  expires_at: Date | null;
   author_login: string | null;
-  created_at: Date;
-  updated_at: Date;
-  parts: number;
-  open_parts: number;
-  integrated: boolean;
-  grants: number[];
-  markers: number[];
-  unposted: number[];
-  links: { relation: string; repositoryId: number; target: string }[];
-  blockers: BlockerRow[];
-  cycles: CycleRow[];
-  anchors: (Omit<Anchor, "driftedAt"> & { driftedAt: string | null })[];
-  incidents: { code: DefectCode; value: string; detail: string; since: string }[];
-  active_at: Date | null;
-  own_threshold: number | null;
-  grouping: GroupingFacts;
-  shape: GroupingShape;
-  hold: { by: string; at: string; note: string | null } | null;
-  started_above: boolean;
-  review: ItemReview | null;
-  park_by: string | null;
-  park_at: Date | null;
-  /** Open leases of what it needs, and those that it holds. */
-  leases: { key: string; repositoryId: number; number: number; expiresAt: string }[];
+  updated_at: string;
   fence: number | null;
   live: boolean | null;
   owner: string | null;
   actor: string | null;
   region: string | null;
-  lease_expires_at: Date | null;
+  lease_expires_at: string | null;
   reclaims: number | null;
-  now: Date;
+}
+
+export interface ItemViewRow extends OwnRow {
+  parts: number;
+  open_parts: number;
+  integrated: boolean;
+  grants: readonly number[];
+  markers: readonly number[];
+  unposted: readonly number[];
+  links: readonly LinkRow[];
+  blockers: readonly BlockerRow[];
+  cycles: readonly CycleRow[];
+  anchors: readonly AnchorRow[];
+  incidents: readonly IncidentRow[];
+  grouping: GroupingFacts;
+  shape: GroupingShape;
+  started_above: boolean;
+  /** Open leases of what it needs, and those that it holds. */
+  leases: readonly LeaseRow[];
+}
+
+export interface LinkRow {
+  relation: string;
+  repositoryId: number;
+  target: string;
+}
+
+export type AnchorRow = Omit<Anchor, "driftedAt"> & { driftedAt: string | null };
+
+export interface IncidentRow {
+  code: DefectCode;
+  value: string;
+  detail: string;
+  since: string;
+}
+
+export interface LeaseRow {
+  key: string;
+  repositoryId: number;
+  number: number;
+  expiresAt: string;
 }
 
 export interface BlockerRow {
@@ -125,7 +153,10 @@ export interface CycleRow {
 /** A promise to GitHub that is this old and still unkept is a defect, not a delay. */
 export const SETTLE_SECONDS = 300;
 
-export function toView(row: ItemViewRow, repositoryId: number, settings: Limits): ItemView {
+const timeOf = (text: string | null): Date | null => (text === null ? null : new Date(text));
+
+/** `now`: when the rows were read, by the database's clock. */
+export function toView(row: ItemViewRow, now: Date, repositoryId: number, settings: Limits): ItemView {
   const attemptFacts: AttemptFacts = { grants: row.grants, markers: row.markers, unposted: row.unposted };
   const attempts = countAttempts(attemptFacts);
   const needs = resourceNeeds(row.tags, settings);
@@ -138,7 +169,7 @@ export function toView(row: ItemViewRow, repositoryId: number, settings: Limits)
     state: row.state,
     issueOpen: row.issue_open,
     tags: row.tags,
-    createdAt: row.created_at,
+    createdAt: new Date(row.created_at),
     parts: row.parts,
     openParts: row.open_parts,
     integrated: row.integrated,
@@ -153,32 +184,32 @@ export function toView(row: ItemViewRow, repositoryId: number, settings: Limits)
     startedAbove: row.started_above,
     radius: radiusOf(row, repositoryId, settings),
     review: row.review,
-    activeAt: row.active_at,
+    activeAt: timeOf(row.active_at),
     quarantineSeconds: settings.quarantineSeconds,
-    parkAsked: row.park_by === null || row.park_at === null ? null : { by: row.park_by, at: row.park_at },
+    parkAsked:
+      row.park_by === null || row.park_at === null ? null : { by: row.park_by, at: new Date(row.park_at) },
     takenResources: takenByOthers(needs, leases, holder),
   };
-  const anchors = row.anchors.map((anchor) => ({
-    ...anchor,
-    driftedAt: anchor.driftedAt === null ? null : new Date(anchor.driftedAt),
-  }));
-  const anchoring = anchoringOf(row.links, anchors);
+  const updatedAt = new Date(row.updated_at);
+  const anchoring = anchoringOf(row.links, row.anchors.map(toAnchor));
   const derived = defectsOf({
     item: facts,
     drifted: anchoring.drifted,
-    expiresAt: row.expires_at,
+    expiresAt: timeOf(row.expires_at),
     reading: attempts.reading,
     relations: [...new Set(row.links.map((link) => link.relation))],
     cycles: row.cycles.map((cycle) => toCycle(cycle, repositoryId, row.number)),
     shape: row.shape,
-    since: row.updated_at,
-    stateAt: row.state_at,
-    settledBefore: new Date(row.now.getTime() - SETTLE_SECONDS * 1000),
+    since: updatedAt,
+    stateAt: timeOf(row.state_at),
+    settledBefore: new Date(now.getTime() - SETTLE_SECONDS * 1000),
   });
-  const incidents = row.incidents.map((incident) => ({
-    ...incident,
+  const incidents = row.incidents.map(({ code, value, detail, since }) => ({
+    code,
     number: row.number,
-    since: new Date(incident.since),
+    value,
+    detail,
+    since: new Date(since),
   }));
   return {
     facts,
@@ -192,13 +223,22 @@ export function toView(row: ItemViewRow, repositoryId: number, settings: Limits)
     admittedBy: row.admitted_by,
     author: row.author_login,
     links: row.links,
-    updatedAt: row.updated_at,
+    updatedAt,
     parkReason: row.park_reason,
     resources: itemLeases(needs, leases, holder),
   };
 }
 
-const toLease = ({ key, repositoryId, number, expiresAt }: ItemViewRow["leases"][number]): OpenLease => ({
+const toAnchor = ({ repositoryId, target, branch, captured, current, driftedAt }: AnchorRow): Anchor => ({
+  repositoryId,
+  target,
+  branch,
+  captured,
+  current,
+  driftedAt: timeOf(driftedAt),
+});
+
+const toLease = ({ key, repositoryId, number, expiresAt }: LeaseRow): OpenLease => ({
   key,
   holder: { repositoryId, number },
   expiresAt: new Date(expiresAt),
@@ -223,7 +263,7 @@ function toClaim(row: ItemViewRow): ItemFacts["claim"] {
   const { fence, live, owner, actor, region, lease_expires_at, reclaims } = row;
   if (fence === null || live === null || owner === null || actor === null) return null;
   if (region === null || lease_expires_at === null || reclaims === null) return null;
-  return { fence, live, owner, actor, region, leaseExpiresAt: lease_expires_at, reclaims };
+  return { fence, live, owner, actor, region, leaseExpiresAt: new Date(lease_expires_at), reclaims };
 }
 
 export function toBlocker(row: BlockerRow, repositoryId: number): Blocker {

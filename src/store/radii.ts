@@ -57,7 +57,11 @@ export const inFlightRadii = (
     and (c.lease_expires_at > db_now() or (i.active_at > c.lease_expires_at and db_now() <
       least(i.active_at + make_interval(secs => ${quarantineSeconds}), c.lease_expires_at + interval '1 hour')))
   union all
-  select ${radiusFacts}, false from item i
+  select r.number, r."isResearch", r."hasPull", r.anchors, false from (${reviewedRadii(repositoryId)}) r`;
+
+/** The items whose own pull request is open. */
+export const reviewedRadii = (repositoryId: number): RawBuilder<RadiusRow> => sql`
+  select ${radiusFacts} from item i
   where i.repository_id = ${repositoryId} and i.review is not null and i.enrolled and i.state is null`;
 
 /** Of the items in flight, those that touch anything. */

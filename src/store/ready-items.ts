@@ -34,40 +34,63 @@ function standing({ repositoryId, region }: Where, which: Standing): RawBuilder<
   }
 }
 
-/** The most urgent of a list, without some: `limit` of them, or more. */
+/** The most urgent of a list, without some (an array): `limit` of them, or more. */
 export const headQuery = (
   where: Where,
   which: Standing,
-  without: readonly number[],
+  without: RawBuilder<unknown>,
   limit: number,
 ): RawBuilder<{ number: number }> => sql`
-  select i.number from item i where ${standing(where, which)} and not i.number = any (${unseen(without, "int")})
+  select i.number from item i where ${standing(where, which)} and not i.number = any (${without})
   order by i.urgency, i.created_at, i.number limit ${limitStep(limit)}`;
+
+/** So many more than asked for are read of what is offered, of which some may overlap. */
+export const SPARE = 20;
+
+/**
+ * As the head of what is offered, with what tells the radii, and some to spare. The head is of the index alone: of a region
+ * that offers nothing all of it is read.
+ */
+export const offeredQuery = (
+  where: Where,
+  without: RawBuilder<unknown>,
+  limit: number,
+): RawBuilder<RadiusRow> => sql`
+  select i.number, i."isResearch", i."hasPull", i.anchors from (
+    select i.number, i.urgency, i.created_at from item i
+    where ${standing(where, "offered")} and not i.number = any (${without})
+    order by i.urgency, i.created_at, i.number limit ${limitStep(limit)} + ${sql.lit(SPARE)}) h
+  cross join lateral (
+    select ${radiusFacts} from item i where i.repository_id = ${where.repositoryId} and i.number = h.number offset 0) i
+  order by h.urgency, h.created_at, h.number`;
+
+const NOBODY = sql`'{}'::int[]`;
 
 /** What is offered, the most urgent first: the ready query by itself. */
 export async function offeredHead(db: Db, where: Where, limit: number): Promise<number[]> {
-  const rows = await preparedRows(db, headQuery(where, "offered", [], limit).compile(db));
+  const rows = await preparedRows(db, headQuery(where, "offered", NOBODY, limit).compile(db));
   return rows.slice(0, limit).map(({ number }) => number);
 }
 
-/** The most urgent that wait, `limit` of them or more: of those that wait by their own row, those of other regions, and `heldBack`. */
+/**
+ * The most urgent that wait, `limit` of them or more: of those that wait by their own row, those of other regions, and what
+ * is `held` back. `without`: those in flight and held back, as an array.
+ */
 export function waitingQuery(
   where: Where,
-  flying: readonly number[],
-  heldBack: readonly number[],
+  without: RawBuilder<unknown>,
   limit: number,
 ): RawBuilder<{ number: number }> {
   const head = (which: Standing): RawBuilder<unknown> => sql`
     (select i.number, i.urgency, i.created_at from item i
-      where ${standing(where, which)} and not i.number = any (${unseen([...flying, ...heldBack], "int")})
+      where ${standing(where, which)} and not i.number = any (${without})
       order by i.urgency, i.created_at, i.number limit ${limitStep(limit)})`;
   return sql`
     select w.number from (
       ${head("waiting")}
       union all ${head("foreign")}
       union all
-      (select i.number, i.urgency, i.created_at from item i
-        where i.repository_id = ${where.repositoryId} and i.number = any (${unseen(heldBack.slice(0, limit), "int")}))) w
+      (select h.number, h.urgency, h.created_at from held h where h.number <> all (array(select number from flights)))) w
     order by w.urgency, w.created_at, w.number limit ${limitStep(limit)}`;
 }
 
@@ -99,7 +122,7 @@ export interface HeldBack extends Placed {
   readonly reason: string;
 }
 
-export interface Flight extends Placed {
+export interface Flight extends Placed, Omit<RadiusRow, "number"> {
   /** ISO 8601. */
   readonly leaseExpiresAt: string;
   readonly isHeld: boolean;
@@ -107,9 +130,10 @@ export interface Flight extends Placed {
 
 /** Everything in flight, the most urgent first: under an unexpired lease, or lapsed but active (domain/ready-set.ts). */
 export const flightsQuery = (where: Where, quarantineSeconds: number): RawBuilder<Flight> => sql`
-  select i.number, c.lease_expires_at as "leaseExpiresAt", c.lease_expires_at > db_now() as "isHeld", i.standing
+  select i.number, c.lease_expires_at as "leaseExpiresAt", c.lease_expires_at > db_now() as "isHeld", i.standing,
+    i."isResearch", i."hasPull", i.anchors
   from claim c
-  cross join lateral (select i.number, i.active_at, i.urgency, i.created_at, ${standingOf(where)} as standing from item i
+  cross join lateral (select ${radiusFacts}, i.active_at, i.urgency, i.created_at, ${standingOf(where)} as standing from item i
     where i.repository_id = c.repository_id and i.number = item_number(c.topic, c.id)
       and i.enrolled and i.state is null offset 0) i
   where c.repository_id = ${where.repositoryId} and c.topic = 'backlog' and c.live
@@ -162,7 +186,7 @@ export function heldBackQuery(where: Where, standard: number): RawBuilder<HeldBa
       select i.number, i.home_region, i.urgency, i.created_at, i.standing from suspects s
       cross join lateral (select i.number, i.home_region, i.urgency, i.created_at, ${standingOf(where)} as standing
         from item i where i.repository_id = ${repositoryId} and i.number = s.number and i.offered offset 0) i)
-    select i.number, i.standing, v.reason from suspected i
+    select i.number, i.standing, i.urgency, i.created_at, v.reason from suspected i
     cross join lateral judge_item(${repositoryId}, i.number, '', '', i.home_region, i.home_region, 'item', false, false,
       db_now()) v
     where v.reason is not null
@@ -171,7 +195,8 @@ export function heldBackQuery(where: Where, standard: number): RawBuilder<HeldBa
 
 /**
  * Offered items whose anchors may meet some paths: at one of the places, below one of the directories, or by a glob or an
- * odd spelling of their own; with `orUnanchored` those without anchors, too. The most urgent first.
+ * odd spelling of their own; with `orUnanchored` those without anchors, too. The most urgent first, with those of their
+ * anchors that may meet: the others are not read.
  */
 export function nearQuery(
   where: Where,
@@ -185,29 +210,30 @@ export function nearQuery(
   const below = reach.below.map((path) => (path === "" ? "file/" : `file/${path}/`));
   const unanchored = sql`
       union
-      select i.number from item i
+      select i.number, null from item i
       where ${standing(where, "offered")} and not exists (
         select 1 from record_link l where l.repository_id = i.repository_id and l.number = i.number
           and l.relation = 'anchoredTo' and l.target_repository_id = i.repository_id and l.target like 'file/%')`;
+  const anchored = sql`select l.number, substr(l.target, 6) as anchor from record_link l
+      where l.repository_id = ${repositoryId} and l.relation = 'anchoredTo' and l.target_repository_id = l.repository_id`;
   return sql`
     with near as (
-      select l.number from record_link l
-      where l.repository_id = ${repositoryId} and l.relation = 'anchoredTo' and l.target = any (${unseen(at, "text")})
+      ${anchored} and l.target = any (${unseen(at, "text")})
       union
       -- Everything that begins with the directory: the character after a slash is a zero.
-      select l.number from unnest(${unseen(below, "text")}) d, record_link l
-      where l.repository_id = ${repositoryId} and l.relation = 'anchoredTo'
-        and l.target ~>=~ d and l.target ~<~ (rtrim(d, '/') || '0')
+      select l.number, l.anchor from unnest(${unseen(below, "text")}) d
+      cross join lateral (${anchored} and l.target ~>=~ d and l.target ~<~ (rtrim(d, '/') || '0')) l
       union
-      select l.number from record_link l
-      where l.repository_id = ${repositoryId} and l.relation = 'anchoredTo' and l.target ~ '[*?[{]'
+      ${anchored} and l.target ~ '[*?[{]'
       union
-      select l.number from record_link l
-      where l.repository_id = ${repositoryId} and l.relation = 'anchoredTo' and l.target ~ '//|/[.](/|$)'
+      ${anchored} and l.target ~ '//|/[.](/|$)'
       ${orUnanchored ? unanchored : sql``})
     -- One by one: the few that are near are not looked for among all that are offered.
-    select i.number, i."isResearch", i."hasPull", i.anchors from near n cross join lateral (
-      select ${radiusFacts}, i.urgency, i.created_at from item i
+    select i.number, false as "isResearch", i."hasPull", n.anchors
+    from (select number, coalesce(array_agg(anchor) filter (where anchor is not null), '{}') as anchors
+      from near group by number) n
+    cross join lateral (
+      select i.number, i.review is not null as "hasPull", i.urgency, i.created_at from item i
       where i.number = n.number and ${standing(where, "offered")} and i.phase is distinct from 'research' offset 0) i
     order by i.urgency, i.created_at, i.number`;
 }

@@ -1,14 +1,15 @@
 /**
- * Reads what the ready set is made of in two statements: round trips cost more than most of their parts. The first tells
- * what is around the items; what to read besides hangs on a decision about it.
+ * Reads what the ready set is made of in few statements: round trips cost more than most of their parts. The first tells
+ * what is around the items, and which come first; what to read besides hangs on a decision about it.
  */
 
 import { type RawBuilder, sql } from "kysely";
 import type { Defect } from "../domain/defects.ts";
 import type { RepositorySettings } from "../domain/settings.ts";
-import { limitStep, preparedRows } from "./call.ts";
+import { limitStep, preparedRows, unseen } from "./call.ts";
 import { type Db, poolOf } from "./database.ts";
-import { type ItemRadius, inFlightRadii, type RadiusInFlight, type RadiusRow, radiiOfRows } from "./radii.ts";
+import { jsonRows } from "./json-rows.ts";
+import { type ItemRadius, type RadiusInFlight, type RadiusRow, radiiOfRows, reviewedRadii } from "./radii.ts";
 import {
   countQuery,
   type Flight,
@@ -17,8 +18,10 @@ import {
   headQuery,
   heldBackQuery,
   nearQuery,
+  offeredQuery,
   parkedCount,
   parkedQuery,
+  SPARE,
   type Standing,
   type Where,
   waitingQuery,
@@ -26,18 +29,40 @@ import {
 
 type Settings = Pick<RepositorySettings, "poisonThreshold" | "quarantineSeconds" | "requireAnchors">;
 
-/** What others do, and what needs no item to be read. */
+/** What others do, and the heads of the lists without what others hold up. */
 export interface Surroundings {
   readonly flights: readonly Flight[];
+  /** Some of these may be in flight. */
   readonly held: readonly HeldBack[];
   readonly radii: readonly RadiusInFlight[];
   readonly parked: readonly number[];
   /** The first of them, the oldest first. */
   readonly defects: readonly Defect[];
   readonly defectTotal: number;
+  /** More than `limit`, if there are more: some may overlap. */
+  readonly offered: readonly number[];
+  /** Nothing else is offered, but for what is in flight or held back. */
+  readonly isAllOffered: boolean;
+  /** Those of `offered` that touch anything. */
+  readonly touching: readonly ItemRadius[];
+  readonly waiting: readonly number[];
+  readonly unadmitted: readonly number[];
 }
 
-const list = (query: RawBuilder<unknown>) => sql`(select coalesce(json_agg(q), '[]') from (${query}) q)`;
+interface SurroundingsRow {
+  flights: Flight[];
+  held: HeldBack[];
+  reviewed: RadiusRow[];
+  parked: { number: number }[];
+  defects: (Omit<Defect, "since"> & { since: string })[];
+  defectTotal: number;
+  offered: RadiusRow[];
+  waiting: { number: number }[];
+  unadmitted: { number: number }[];
+}
+
+const FLYING = sql`array(select number from flights)`;
+const ELSEWHERE = sql`array(select number from flights union select number from held)`;
 
 /** Lists show up to `limit`, and count up to `most`; flights, and what is held back, are all told. */
 export async function readSurroundings(
@@ -49,77 +74,59 @@ export async function readSurroundings(
   const { repositoryId } = where;
   const [row] = await preparedRows(
     db,
-    sql<
-      Omit<Surroundings, "radii" | "parked" | "defects"> & {
-        radii: (RadiusRow & { atWork: boolean })[];
-        parked: { number: number }[];
-        defects: (Omit<Defect, "since"> & { since: string })[];
-      }
-    >`
-    select ${list(flightsQuery(where, settings.quarantineSeconds))} as flights,
-      ${list(heldBackQuery(where, settings.poisonThreshold))} as held,
-      ${list(inFlightRadii(repositoryId, settings))} as radii,
-      ${list(parkedQuery(where, limit))} as parked,
-      ${list(sql`select number, code, value, detail, since from defect where repository_id = ${repositoryId}
+    sql<SurroundingsRow>`
+    with flights as materialized (${flightsQuery(where, settings.quarantineSeconds)}),
+      held as materialized (${heldBackQuery(where, settings.poisonThreshold)})
+    select ${jsonRows(sql`select * from flights`)} as flights, ${jsonRows(sql`select * from held`)} as held,
+      ${jsonRows(reviewedRadii(repositoryId))} as reviewed, ${jsonRows(parkedQuery(where, limit))} as parked,
+      ${jsonRows(sql`select number, code, value, detail, since from defect where repository_id = ${repositoryId}
         order by since, number, code limit ${limitStep(limit)}`)} as defects,
       (select count(*) from (select 1 from defect where repository_id = ${repositoryId} limit ${most}) d)
-        as "defectTotal"`.compile(db),
+        as "defectTotal",
+      ${jsonRows(offeredQuery(where, ELSEWHERE, limit))} as offered,
+      ${jsonRows(waitingQuery(where, ELSEWHERE, limit))} as waiting,
+      ${jsonRows(headQuery(where, "unadmitted", FLYING, limit))} as unadmitted`.compile(db),
   );
   if (!row) throw new Error("a query of one row answered none");
+  const atWork = row.flights.map((flight) => ({ ...flight, atWork: true }));
+  const reviewed = row.reviewed.map((item) => ({ ...item, atWork: false }));
   return {
-    ...row,
-    radii: radiiOfRows(row.radii, settings),
-    parked: row.parked.slice(0, limit).map(({ number }) => number),
+    flights: row.flights,
+    held: row.held,
+    radii: radiiOfRows([...atWork, ...reviewed], settings),
+    parked: numbersOf(row.parked).slice(0, limit),
     defects: row.defects.slice(0, limit).map((defect) => ({ ...defect, since: new Date(defect.since) })),
+    defectTotal: row.defectTotal,
+    offered: numbersOf(row.offered),
+    isAllOffered: row.offered.length < limit + SPARE,
+    touching: radiiOfRows(row.offered, settings),
+    waiting: numbersOf(row.waiting).slice(0, limit),
+    unadmitted: numbersOf(row.unadmitted).slice(0, limit),
   };
 }
 
-export interface Heads {
-  /** Offered items whose radius may meet that of one in flight. */
-  readonly near: readonly ItemRadius[];
-  /** More than `limit`, if there are more: some may turn out to overlap. */
-  readonly offered: readonly number[];
-  readonly waiting: readonly number[];
-  readonly unadmitted: readonly number[];
+const numbersOf = (rows: readonly { number: number }[]): number[] => rows.map(({ number }) => number);
+
+/** Offered items whose radius may meet that of one in flight, which reach so far, as far as they may meet. */
+export async function readNear(
+  db: Db,
+  where: Where,
+  settings: Settings,
+  reach: { readonly at: readonly string[]; readonly below: readonly string[] },
+): Promise<ItemRadius[]> {
+  const near = nearQuery(where, reach, settings.requireAnchors);
+  return radiiOfRows(await preparedRows(db, near.compile(db)), settings);
 }
 
-/** So many of the offered items may overlap before their list is read again without them. */
-const SPARE = 80;
-
-export interface HeadsAsked {
-  readonly limit: number;
-  readonly flying: readonly number[];
-  readonly heldBack: readonly number[];
-  /** Where what is in flight reaches; null: nowhere. */
-  readonly reach: { readonly at: readonly string[]; readonly below: readonly string[] } | null;
-}
-
-/** The heads of the lists, and what may overlap work in flight. */
-export async function readHeads(db: Db, where: Where, settings: Settings, asked: HeadsAsked): Promise<Heads> {
-  const { limit, flying, heldBack, reach } = asked;
-  const near = reach === null ? null : nearQuery(where, reach, settings.requireAnchors);
-  const [row] = await preparedRows(
-    db,
-    sql<{
-      near: RadiusRow[];
-      offered: { number: number }[];
-      waiting: { number: number }[];
-      unadmitted: { number: number }[];
-    }>`
-    select ${near === null ? sql`'[]'::json` : list(near)} as near,
-      ${list(headQuery(where, "offered", [...flying, ...heldBack], reach === null ? limit : limit + SPARE))} as offered,
-      ${list(waitingQuery(where, flying, heldBack, limit))} as waiting,
-      ${list(headQuery(where, "unadmitted", flying, limit))} as unadmitted`.compile(db),
-  );
-  if (!row) throw new Error("a query of one row answered none");
-  const numbers = (rows: readonly { number: number }[]): number[] => rows.map(({ number }) => number);
-  const first = (rows: readonly { number: number }[]): number[] => numbers(rows).slice(0, limit);
-  return {
-    near: radiiOfRows(row.near, settings),
-    offered: numbers(row.offered),
-    waiting: first(row.waiting),
-    unadmitted: first(row.unadmitted),
-  };
+/** The most urgent of what is offered, without these. */
+export async function readOffered(
+  db: Db,
+  where: Where,
+  without: readonly number[],
+  limit: number,
+): Promise<number[]> {
+  const head = headQuery(where, "offered", unseen(without, "int"), limit);
+  return numbersOf(await preparedRows(db, head.compile(db))).slice(0, limit);
 }
 
 export type Counts = Readonly<Record<Standing | "parked", number>>;
@@ -135,10 +142,16 @@ interface Kept {
 const kept = new WeakMap<object, Map<string, Kept>>();
 
 /**
- * How many stand in each list, up to `most` and some more. Counting is the larger part of what a large backlog costs, so a
- * list that had more than that is not counted again for a second: its count means "or more" anyway.
+ * How many stand in each list, up to `most` and some more; `offered`: so many are, null if that is not known. Counting is
+ * the larger part of what a large backlog costs, so a list that had more than that is not counted again for a second: its
+ * count means "or more" anyway.
  */
-export async function countStandings(db: Db, where: Where, most: number): Promise<Counts> {
+export async function countStandings(
+  db: Db,
+  where: Where,
+  most: number,
+  offered: number | null,
+): Promise<Counts> {
   const pool = poolOf(db);
   const ofPool = pool === null ? null : (kept.get(pool) ?? new Map<string, Kept>());
   if (pool !== null && ofPool !== null) kept.set(pool, ofPool);
@@ -147,13 +160,15 @@ export async function countStandings(db: Db, where: Where, most: number): Promis
   const before = ofPool?.get(key);
   const known = before !== undefined && now - before.countedAt < KEPT_MS ? before : null;
   const isFull = (which: Standing | "parked"): boolean => known !== null && known.counts[which] >= most;
-  const count = (which: Standing) => (isFull(which) ? sql`${most}::bigint` : countQuery(where, which, most));
+  const counted = (which: Standing | "parked", query: RawBuilder<number>) =>
+    isFull(which) ? sql`${most}::bigint` : query;
+  const count = (which: Standing) => counted(which, countQuery(where, which, most));
   const [counts] = await preparedRows(
     db,
     sql<Counts>`
-    select ${count("offered")} as offered, ${count("foreign")} as foreign, ${count("waiting")} as waiting,
-      ${count("unadmitted")} as unadmitted,
-      ${isFull("parked") ? sql`${most}::bigint` : parkedCount(where, most)} as parked`.compile(db),
+    select ${offered === null ? count("offered") : sql`${offered}::bigint`} as offered, ${count("foreign")} as foreign,
+      ${count("waiting")} as waiting, ${count("unadmitted")} as unadmitted,
+      ${counted("parked", parkedCount(where, most))} as parked`.compile(db),
   );
   if (!counts) throw new Error("PostgreSQL counted nothing");
   if (known === null && Object.values(counts).some((found) => found >= most))

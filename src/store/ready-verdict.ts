@@ -4,7 +4,7 @@
  */
 
 import { sql } from "kysely";
-import { preparedRows } from "./call.ts";
+import { preparedRows, unseen } from "./call.ts";
 import type { Db } from "./database.ts";
 
 export interface Rest {
@@ -14,23 +14,18 @@ export interface Rest {
   readonly hasMover: boolean;
 }
 
-const inFlight = (quarantineSeconds: number) => sql`exists (select 1 from claim c
-  where c.repository_id = i.repository_id and c.topic = 'backlog' and c.id = 'issue-' || i.number and c.live
-    and (c.lease_expires_at > db_now() or (i.active_at > c.lease_expires_at and db_now() <
-      least(i.active_at + make_interval(secs => ${quarantineSeconds}), c.lease_expires_at + interval '1 hour'))))`;
-
-/** What the live items' own rows say. */
+/** What the live items' own rows say. `flying`: the items in flight. */
 export async function restOf(
   db: Db,
   repositoryId: number,
-  settings: { readonly poisonThreshold: number; readonly quarantineSeconds: number },
+  flying: readonly number[],
+  { poisonThreshold }: { readonly poisonThreshold: number },
 ): Promise<Rest> {
-  const { poisonThreshold, quarantineSeconds } = settings;
   const live = sql`i.repository_id = ${repositoryId} and i.enrolled and i.state is null`;
   // Part of the text, not a parameter: so the statement is planned once.
   const everyClaim = sql`union select item_number(c.topic, c.id) from claim c
     where c.repository_id = ${repositoryId} and c.topic = 'backlog'`;
-  const resting = sql`not ${inFlight(quarantineSeconds)}`;
+  const resting = sql`not i.number = any (${unseen(flying, "int")})`;
   const [row] = await preparedRows(
     db,
     sql<Rest>`
@@ -49,9 +44,11 @@ export async function restOf(
         or exists (select 1 from item i where ${live} and i.open_blockers > 0 and ${resting}
           and exists (select 1 from record_link l
             where l.repository_id = i.repository_id and l.number = i.number and l.relation = 'blockedBy'
-              and not exists (select 1 from item b where b.repository_id = l.target_repository_id
-                and b.number = l.target_number and l.target_repository_id = i.repository_id and b.enrolled and b.state is null)
-              and not edge_satisfied(l.repository_id, l.number, l.target_repository_id, l.target)))
+              -- Most blockers are live; only of the others it is asked what they mean.
+              and case when exists (select 1 from item b where b.repository_id = l.target_repository_id
+                  and b.number = l.target_number and l.target_repository_id = i.repository_id and b.enrolled
+                  and b.state is null) then false
+                else not edge_satisfied(l.repository_id, l.number, l.target_repository_id, l.target) end))
         or exists (select 1 from suspected i
           where attempts_of(i.repository_id, i.number, i.attempts_after) >= coalesce(i.threshold, ${poisonThreshold}::int))
         as "isStuck",
@@ -65,11 +62,11 @@ export async function restOf(
   return row;
 }
 
-/** The open edges between live items, of those that nobody works on: each waits for the other. */
+/** The open edges between live items, of those that are not in flight: each waits for the other. */
 export async function openEdges(
   db: Db,
   repositoryId: number,
-  { quarantineSeconds }: { readonly quarantineSeconds: number },
+  flying: readonly number[],
 ): Promise<{ from: number; to: number }[]> {
   return preparedRows(
     db,
@@ -79,6 +76,6 @@ export async function openEdges(
         and l.target_repository_id = i.repository_id
       join item b on b.repository_id = i.repository_id and b.number = l.target_number and b.enrolled and b.state is null
       where i.repository_id = ${repositoryId} and i.enrolled and i.state is null and i.open_blockers > 0
-        and not ${inFlight(quarantineSeconds)}`.compile(db),
+        and not i.number = any (${unseen(flying, "int")})`.compile(db),
   );
 }

@@ -41,6 +41,8 @@ export interface JobsOptions {
 }
 
 export interface Jobs {
+  /** Works the outbox off in this process. False: it cannot tell GitHub anything now, and another one may. */
+  drainOutbox(): boolean;
   /** Stops taking jobs, lets those under way come to a stop, and answers within the time given. */
   stop(withinMs: number): Promise<void>;
 }
@@ -107,6 +109,12 @@ export async function startJobs(deps: Deps, options: JobsOptions): Promise<Jobs>
   const ticker = setInterval(tick, options.tickMs);
   ticker.unref();
   return {
+    drainOutbox: () => {
+      // Without an App nobody is told: what is promised waits until there is one.
+      if (deps.github.app === null) return true;
+      if (deps.github.isUsable) drains.outbox.wake();
+      return deps.github.isUsable;
+    },
     stop: async (withinMs) => {
       clearInterval(ticker);
       stopping.abort();
