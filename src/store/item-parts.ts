@@ -78,7 +78,7 @@ export const REASON_QUERIES: Queries<ReasonParts> = {
     select o.issue_number as item, split_part(o.promise, ':', 2)::bigint as fence from outbox o
     where o.repository_id = $1 and o.issue_number = any (array(select number from chosen where fence is not null))
       and o.state = 'pending' and o.promise like 'claim:%'`),
-  // What is an item says itself all that is asked of its issue; only where it is none, one is looked up.
+  // An item says itself most of what is asked of its issue, which is looked up where there is more to say.
   blockers: jsonRows(`
     select l.number as item, l.target_repository_id as "repositoryId", l.target, b.number is not null as "isItem",
       b.state, b.tags, coalesce(b.issue_open, s.open) as "issueOpen", s.reason as "issueReason",
@@ -86,8 +86,8 @@ export const REASON_QUERIES: Queries<ReasonParts> = {
     from record_link l
     left join item b on b.repository_id = l.target_repository_id and b.number = l.target_number
     left join lateral (select s.state = 'open' and s.gone is null as open, coalesce(s.gone, s.state_reason) as reason
-      from issue s where b.number is null and s.repository_id = l.target_repository_id and s.number = l.target_number
-      offset 0) s on true
+      from issue s where (b.number is null or b.state in ('parked', 'cancelled'))
+        and s.repository_id = l.target_repository_id and s.number = l.target_number offset 0) s on true
     left join lateral (select f.owner || '/' || f.name as name, f.installed from repository f
       where l.target_repository_id <> $1 and f.id = l.target_repository_id offset 0) f on true
     where l.repository_id = $1 and l.number = any (${numbers}) and l.relation = 'blockedBy'

@@ -237,7 +237,10 @@ describe("planFromHistory", () => {
     ],
     [
       "but not one that a human took back who lost their rights since",
-      facts({ ended: stateAct("closed", 20, { overruled: true }) }, { stateEventAt: null, openSince: at(21) }),
+      facts(
+        { ended: stateAct("closed", 20, { overruled: true }) },
+        { stateEventAt: null, openSince: at(21) },
+      ),
       [],
     ],
     [
