@@ -4,7 +4,15 @@
  * of them. `item-rows.ts` puts together what belongs to each item.
  */
 
-import type { AnchorRow, BlockerRow, CycleRow, IncidentRow, LeaseRow, LinkRow } from "./item-view.ts";
+import type {
+  AnchorRow,
+  BlockerRow,
+  CycleRow,
+  IncidentRow,
+  LeaseRow,
+  LinkRow,
+  ResumeBlockRow,
+} from "./item-columns.ts";
 
 /** Of which item this is. */
 interface Of {
@@ -38,6 +46,7 @@ export interface ReasonParts {
 export interface OtherParts {
   links: (LinkRow & Of)[];
   anchors: (AnchorRow & Of)[];
+  resumes: (ResumeBlockRow & Of)[];
   heldBelow: Of[];
   integratedBy: (Of & { by: number })[];
   diagrams: Of[];
@@ -158,6 +167,10 @@ export const OTHER_QUERIES: Queries<OtherParts> = {
     from anchor a
     where a.repository_id = $1 and a.topic = 'backlog' and a.id = any (array(select 'issue-' || number from chosen))
     order by a.target_repository_id, a.target`),
+  resumes: jsonRows(`
+    select b.number as item, b.branch, b.pull_number as "pullNumber", b.sha, b.note, b.fence, b.owner,
+      b.written_at as "writtenAt"
+    from resume_block b where b.repository_id = $1 and b.number = any (${numbers})`),
   // Also what was taken off the backlog, which the count of parts leaves out, may still be held.
   heldBelow: jsonRows(`
     select c.number as item from chosen c
