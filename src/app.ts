@@ -6,7 +6,7 @@ import type { Config } from "./config.ts";
 import { GITHUB_PACE, writePace } from "./domain/write-pace.ts";
 import { createServer, type Server } from "./edges/http/server.ts";
 import { SetupSessions } from "./edges/http/setup-session.ts";
-import { startJobs } from "./edges/jobs/runner.ts";
+import { type Jobs, startJobs } from "./edges/jobs/runner.ts";
 import { createWake } from "./edges/jobs/wake.ts";
 import { receiveThroughProbot, registerHandlers } from "./edges/webhooks/handlers.ts";
 import { GitHubConnection } from "./github/connection.ts";
@@ -81,6 +81,7 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
     const events = new EventFeed(database.db, log);
     const ended = new AbortController();
     begun.push(() => ended.abort());
+    let jobs: Jobs | null = null;
     const deps: Deps = {
       database,
       line,
@@ -102,7 +103,7 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
       lease: { defaultSeconds: config.defaultLeaseSeconds, maxSeconds: config.maxLeaseSeconds },
       replica,
       version,
-      wake: createWake(database.db, log, ended.signal),
+      wake: createWake(database.db, log, ended.signal, () => jobs?.drainOutbox() ?? false),
     };
     const keyWatch = new KeyWatch(
       deps,
@@ -128,7 +129,7 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
       channels: ["claim_line", "repository_changed", "item_check", "event", "api_token"],
       onNotify: (channel, name) => {
         if (channel === "claim_line") line.call(name);
-        else if (channel === "event") void events.look();
+        else if (channel === "event") void events.read();
         else if (channel === "item_check") deps.wake.checks();
         else if (channel === "repository_changed") {
           names.forget();
@@ -159,13 +160,14 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
     });
     begun.push(() => closeServer(server));
     const address = await server.listen({ host: config.host, port: config.port });
-    const jobs = await startJobs(deps, {
+    const running = await startJobs(deps, {
       sweepSeconds: config.sweepSeconds,
       reconcileSeconds: config.reconcileSeconds,
       tickMs: TICK_MS,
       receive: receiveThroughProbot(deps),
       keyWatch,
     });
+    jobs = running;
     return {
       deps,
       address,
@@ -176,7 +178,7 @@ export async function startApp({ config, databaseUrl, adminToken, version, log }
         events.stop();
         await closeServer(server);
         await listener.stop();
-        await jobs.stop(STOP_JOBS_MS);
+        await running.stop(STOP_JOBS_MS);
         ended.abort();
         await database.close();
       },

@@ -2,11 +2,10 @@
 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Worker } from "node:worker_threads";
 import { type App, startApp } from "../../src/app.ts";
 import { createLog } from "../../src/log.ts";
-import type { HttpLoad } from "./http-worker.ts";
-import { measure, type Slice, type Subject } from "./measure.ts";
+import { inThread } from "./in-thread.ts";
+import { measure, type Subject } from "./measure.ts";
 import { PROGRAMS, type ProgramName, program } from "./programs.ts";
 import { serviceClient } from "./service-client.ts";
 import { clearClaims } from "./stage.ts";
@@ -64,12 +63,4 @@ export function leasehold(app: App, url: string, items: number): Subject[] {
   return PROGRAMS.flatMap((name) =>
     CALLERS.flatMap((callers) => [inProcess(name, callers), overHttp(name, callers)]),
   );
-}
-
-function inThread(load: HttpLoad): Promise<Slice> {
-  const worker = new Worker(join(import.meta.dirname, "http-worker.ts"), { workerData: load });
-  return new Promise((resolve, reject) => {
-    worker.once("message", resolve);
-    worker.once("error", reject);
-  });
 }

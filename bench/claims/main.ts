@@ -8,7 +8,7 @@ import { HELP, type Options, readOptions } from "./options.ts";
 import { graphileWorker, pgBoss } from "./queues.ts";
 import { reference } from "./reference.ts";
 import { asTable, REFERENCE, type Report, report } from "./report.ts";
-import { claimsAmong } from "./sizes.ts";
+import { claimsAmong, referenceAmong } from "./sizes.ts";
 import { setStage } from "./stage.ts";
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
@@ -33,6 +33,8 @@ async function bench(options: Options): Promise<Report> {
         boss.subject,
         claimsAmong(few, 1_000),
         claimsAmong(many, options.many),
+        referenceAmong(few, 1_000),
+        referenceAmong(many, options.many),
       ].filter((subject) => isWanted(subject, options.only));
       const measured = await inRounds(subjects, options);
       return report({ postgres: stage.version, reference: plain.driver }, measured, racers);

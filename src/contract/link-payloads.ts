@@ -21,6 +21,8 @@ export const LinkedIssue = z.looseObject({
   repository_url: z.string().nullish(),
   repository: RepositoryStub.nullish().catch(null),
   pull_request: z.object({}).nullish(),
+  state: z.enum(["open", "closed"]).nullish().catch(null),
+  state_reason: z.string().nullish().catch(null),
 });
 export type LinkedIssue = z.infer<typeof LinkedIssue>;
 

@@ -11,7 +11,7 @@ export type BlockerFacts =
   | { readonly kind: "issue"; readonly open: boolean; readonly stateReason: string | null }
   /** No such record here. */
   | { readonly kind: "missing" }
-  /** In a repository where Leasehold is not installed: it blocks, and says so. */
+  /** In a repository where Leasehold is not installed, and GitHub tells nothing of it: it blocks, and says so. */
   | { readonly kind: "unknown" };
 
 /** What brought a blocker to the end at which its dependents stall: what can be done about it depends on that. */
@@ -71,7 +71,8 @@ export function elsewhereText(open: readonly Blocker[]): string | null {
     .filter(({ number }) => number === null)
     .map(({ target, status }) =>
       status === "unknown"
-        ? `${target} blocks: Leasehold is not installed there, so nothing is known of it`
+        ? `${target} blocks: Leasehold is not installed there and cannot see its state; install it there, or mark it as ` +
+          "a blocker on GitHub, whose list Leasehold reads"
         : `${target} is not complete`,
     );
   return lines.length === 0 ? null : lines.join("; ");

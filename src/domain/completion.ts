@@ -21,6 +21,25 @@ export function itemsOfPull(
   return [...new Set([...closes, ...recorded, ...(branch ? [branch.number] : [])])].sort((a, b) => a - b);
 }
 
+/** GitHub's clock may differ from ours, and has whole seconds. */
+const SLACK_MS = 600_000;
+
+/**
+ * Whether what is told of a pull request is the news of its merge: the event itself, or whatever shows it first, for the
+ * event may be lost. `known`: how the mirror has the pull request; null: it was never heard of, and a merge from before
+ * the repository was is none that counts.
+ */
+export function isNewsOfMerge(
+  told: { readonly action: string | null; readonly mergedAt: Date | null },
+  known: { readonly mergedAt: Date | null } | null,
+  repositoryKnownSince: Date,
+): boolean {
+  if (told.mergedAt === null) return false;
+  if (told.action === "closed") return true;
+  if (known !== null) return known.mergedAt === null;
+  return told.mergedAt.getTime() >= repositoryKnownSince.getTime() - SLACK_MS;
+}
+
 export type MergeVerdict = "complete" | "wrong_base" | "nothing";
 
 /**

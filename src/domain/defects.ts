@@ -20,6 +20,7 @@ export type DefectCode =
   | "claimed_but_unmarked"
   | "marker_without_grant"
   | "wrong_base"
+  | "doubtful_merge"
   | "issue_closed_item_live"
   | "item_complete_issue_open"
   | "complete_with_open_pr"
@@ -90,7 +91,12 @@ export function defectsOf(facts: DefectFacts): Defect[] {
   for (const { relation, members, since } of facts.cycles) {
     const circle = [...members, ...members.slice(0, 1)].join(" → ");
     const what = relation === "partOf" ? "are part of each other" : "wait for each other";
-    report("dependency_cycle", circle, `these ${what}, and none can go on: remove one of the edges`, since);
+    report(
+      "dependency_cycle",
+      circle,
+      `${circle} ${what}, and none can go on: remove one of the edges`,
+      since,
+    );
   }
   for (const blocker of item.blockers) {
     const name = blockerName(blocker);
@@ -112,7 +118,7 @@ export function defectsOf(facts: DefectFacts): Defect[] {
     report(
       "unknown_relation",
       relation,
-      `the relation ${relation} is not known; it is kept, and means nothing`,
+      `the relation ${relation} is not known; it is kept, and means nothing: use ${RELATIONS.join(", ")}, or remove it`,
     );
   }
   for (const { code, value, detail } of groupingDefects(item, facts.shape)) report(code, value, detail);
@@ -120,13 +126,15 @@ export function defectsOf(facts: DefectFacts): Defect[] {
     report(
       "claimed_but_unmarked",
       String(item.attempts),
-      "claims were granted whose markers are not on the issue",
+      "claims were granted whose markers are not on the issue, and count all the same: see why GitHub did not take them " +
+        "(the outbox of the installation), or ignore it",
     );
   } else if (facts.reading === "marker_without_grant") {
     report(
       "marker_without_grant",
       String(item.attempts),
-      "the issue carries more claim markers than grants were made",
+      "the issue carries more claim markers than grants were made, and each counts as an attempt: see who wrote them; a " +
+        "human's unpark starts the count afresh",
     );
   }
   if (item.state === null && !item.issueOpen) {
@@ -188,31 +196,42 @@ function tagDefects(
   item: ItemFacts,
   report: (code: DefectCode, value: string, detail: string) => void,
 ): void {
-  if (!item.tags.includes(ITEM_TAG)) report("missing_tag", ITEM_TAG, `the tag ${ITEM_TAG} is missing`);
+  if (!item.tags.includes(ITEM_TAG))
+    report("missing_tag", ITEM_TAG, `the tag ${ITEM_TAG} is missing: add it`);
   for (const prefix of MANDATORY_PREFIXES) {
     const values = tagValues(item.tags, prefix);
     if (values.length === 0) report("missing_tag", prefix, `a ${prefix} tag is missing; add exactly one`);
     if (values.length > 1) {
-      report(
-        "duplicate_tag",
-        values.map((value) => prefix + value).join(", "),
-        `keep exactly one ${prefix} tag`,
-      );
+      const all = values.map((value) => prefix + value).join(", ");
+      const advice =
+        prefix === "priority:"
+          ? "several priority labels are on the issue; take all but one off"
+          : `keep exactly one ${prefix} tag, and remove the others`;
+      report("duplicate_tag", all, `${all}: ${advice}`);
     }
   }
   const states = tagValues(item.tags, "state:");
   if (states.length > 1 || states.some((state) => !isTerminalTag(state))) {
-    report("unknown_state", states.join(", "), "state: is complete or parked, once; remove the others");
+    report(
+      "unknown_state",
+      states.join(", "),
+      `${states.map((state) => `state:${state}`).join(", ")}: it is complete or parked, once; remove the others`,
+    );
   }
   for (const phase of tagValues(item.tags, "phase:")) {
     if (isPhase(phase)) continue;
     report(
       "phase_carries_state",
       phase,
-      "phase: is research, implementation or integration, and never a status",
+      `phase:${phase}: it is research, implementation or integration, and never a status: set it to one of those`,
     );
   }
   for (const priority of tagValues(item.tags, "priority:")) {
-    if (!isPriority(priority)) report("missing_tag", priority, "priority: is P0, P1, P2 or P3");
+    if (!isPriority(priority))
+      report(
+        "missing_tag",
+        priority,
+        `priority:${priority}: it is P0, P1, P2 or P3: set it by a label on the issue`,
+      );
   }
 }

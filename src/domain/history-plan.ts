@@ -37,7 +37,9 @@ export interface HistoryPlanFacts {
   /** The last act on the gate label, and on the stale label. */
   readonly gate: LabelEvent | null;
   readonly stale: LabelEvent | null;
-  /** The last act of a human on the stale label: an agent's removal takes no park back. */
+  /**
+   * The last act of a human on the stale label that counts (`isStillAsked`): an agent's removal takes no park back.
+   */
   readonly staleByHuman: LabelEvent | null;
   readonly ended: StateAct | null;
   /** The body is another, and nobody told who edited it. */
@@ -170,7 +172,8 @@ function endingPlan(item: KnownItem, { issue, ended, pending }: HistoryPlanFacts
   if ((issue.open && !ended.overruled) || ended.byWrongMerge) return [];
   const reason = ended.overruled ? ended.reason : issue.stateReason;
   const state = reason === "completed" || reason === null ? "complete" : "cancelled";
-  if (item.state === state || (isOver && !isNews(ended, decidedAt))) return [];
+  // Of two closes in one second the list knows which came last.
+  if (item.state === state || (isOver && isEarlier(ended, decidedAt))) return [];
   // Whoever reopened it since may have lost their rights: what they did while they had them stands. In one second the list
   // has the order, unless what came last counts no more.
   const isBefore = ended.overruled ? !isNews(ended, item.openSince) : isEarlier(ended, item.openSince);

@@ -70,6 +70,8 @@ export const isGone = (event: IssueEvent): boolean => DEPARTURES.includes(event.
 const wantsItem = (event: IssueEvent, issue: KnownIssue, settings: RepositorySettings): boolean =>
   issue.open && !isGone(event) && isWanted(issue, settings);
 
+const isBodyEdit = (event: IssueEvent): boolean => event.action === "edited" && event.bodyChanged;
+
 const isLabelEvent = (event: IssueEvent, action: "labeled" | "unlabeled", name: string): boolean =>
   event.action === action && event.label !== null && sameLabel(event.label, name);
 
@@ -87,7 +89,7 @@ export function readsNeeded(
     const parks = shows && isLabelEvent(event, "labeled", stale);
     const reopens = enrols && event.action === "reopened";
     return {
-      sender: parks || reopens,
+      sender: parks || reopens || (enrols && isBodyEdit(event)),
       author: enrols,
       events: parks || reopens,
       pulls: false,
@@ -97,7 +99,7 @@ export function readsNeeded(
   }
   const removal = isLabelEvent(event, "unlabeled", gate) || isLabelEvent(event, "unlabeled", stale);
   const closed = event.action === "closed";
-  const edited = event.action === "edited" && event.bodyChanged && item.admitted;
+  const edited = isBodyEdit(event) && item.admitted;
   const parks = isLabelEvent(event, "labeled", stale);
   const withdraws = isLabelEvent(event, "labeled", gate) && item.admitted;
   const reopens = event.action === "reopened" && item.state !== "parked";
@@ -181,7 +183,9 @@ export function transitionsOf(facts: IssueFacts): Transition[] {
 
 function enrol({ event, issue, settings, author, actor, staleBy }: IssueFacts): Transition[] {
   const gated = hasLabel(issue.labels, settings.labels.gate);
-  const admitted = author.human && !gated;
+  // The news of the edit may overtake that of the opening: nobody vouches for the text as it is now.
+  const isRewritten = isBodyEdit(event) && !actor.human;
+  const admitted = author.human && !gated && !isRewritten;
   const plan: Transition[] = [{ kind: "enrol", admitted, by: admitted ? author.login : null }];
   if (!admitted && !gated) plan.push({ kind: "add_label", label: settings.labels.gate });
   // A merge before the reopening, of which the news is late, must not end what begins with it.
@@ -222,7 +226,7 @@ function admission(item: KnownItem, facts: IssueFacts): Transition[] {
     if (actor.human) return shows ? [] : [{ kind: "admit", by: actor.login }];
     return isKept ? [...restore, { kind: "agent_removed_label", label: gate, by: actor.login }] : [];
   }
-  if (event.action === "edited" && event.bodyChanged && item.admitted && !actor.human && !late) {
+  if (isBodyEdit(event) && item.admitted && !actor.human && !late) {
     return [{ kind: "withdraw", why: `@${actor.login}, without triage rights, edited the body` }, ...restore];
   }
   // Whoever deletes the label's definition takes it off every issue, and admits none of them (github-cases 19).

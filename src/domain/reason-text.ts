@@ -1,6 +1,6 @@
 /** Why an item is not offered, in words that need no code to be understood (protocol 6). Facts in, text out. */
 
-import { blockerName, elsewhereText, isOpen, stallText } from "./blockers.ts";
+import { type BlockerStatus, blockerName, elsewhereText, isOpen, stallText } from "./blockers.ts";
 import { isHeld } from "./lease.ts";
 import type { ReadyReason } from "./ready-set.ts";
 import { tagValue } from "./tags.ts";
@@ -12,6 +12,9 @@ export interface Wording {
   readonly labels: { readonly gate: string; readonly stale: string };
 }
 
+const REOPENED_BY_AN_AGENT =
+  "no human reopened its issue: close it, or close and reopen it as a human to bring the item back";
+
 /** `reason`: one of those that `whyNotReady` found for the item. */
 export function reasonText(reason: ReadyReason, item: ItemFacts, { now, labels }: Wording): string {
   if (reason.reason === "defect") return reason.detail;
@@ -22,15 +25,15 @@ export function reasonText(reason: ReadyReason, item: ItemFacts, { now, labels }
     case "missing":
       return "is no item of the backlog";
     case "complete":
-      return "is complete";
+      return item.issueOpen ? `is complete; ${REOPENED_BY_AN_AGENT}` : "is complete";
     case "parked": {
       const ruling = item.question ? `: ${item.rulingOwner ?? "somebody"} must rule: ${item.question}` : "";
       return `is parked${ruling}; a human unparks it by taking the label ${labels.stale} off`;
     }
     case "closed":
-      return item.state === "cancelled"
-        ? "is cancelled; a human brings it back by reopening its issue"
-        : "its issue is closed, but not by a human as completed: reopen it, or close it as a human";
+      if (item.state === "cancelled")
+        return `is cancelled; ${item.issueOpen ? REOPENED_BY_AN_AGENT : "a human brings it back by reopening its issue"}`;
+      return "its issue is closed, but not by a human as completed: reopen it, or close it as a human";
     case "foreign_region":
       return `its home region is ${tagValue(item.tags, "homeRegion:")}: it is claimed there`;
     case "grouping":
@@ -68,7 +71,8 @@ export function reasonText(reason: ReadyReason, item: ItemFacts, { now, labels }
 function blockersText(item: ItemFacts): string {
   const open = item.blockers.filter(isOpen);
   const here = open.filter(({ number }) => number !== null);
-  const live = here.filter(({ status }) => status === "waiting").map(blockerName);
+  const resting: readonly BlockerStatus[] = ["stalled", "missing", "invalid"];
+  const live = here.filter(({ status }) => !resting.includes(status)).map(blockerName);
   const lines = here.flatMap((blocker) => {
     const name = blockerName(blocker);
     switch (blocker.status) {

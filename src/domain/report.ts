@@ -42,14 +42,16 @@ export function reportSentences(facts: ReportFacts): string[] {
   ];
 }
 
-function headline({ verdict, pending, ready, waiting, inFlight }: ReportFacts): string {
+function headline({ verdict, pending, ready, overlapping, waiting, inFlight }: ReportFacts): string {
   switch (verdict) {
     case "ready":
       return `${count(ready.length, "item is", "items are")} ready to be claimed, of ${pending} pending; ${namesOf(numbersOf(ready))} ${ready.length === 1 ? "is" : "come"} next.`;
     case "idle":
       return "Nothing is pending: the backlog is empty.";
     case "overlapping":
-      return "Nothing can be claimed without touching the files of what is being worked on; that will free it.";
+      return overlapping.length === 0
+        ? "Nothing can be claimed: what nothing else stops needs a resource that another item holds; that will free it."
+        : "Nothing can be claimed without touching the files of what is being worked on; that will free it.";
     case "waiting":
       return `Nothing is ready. ${count(pending, "item is", "items are")} pending, and all of them move: ${count(inFlight.length, "is", "are")} in flight, the others wait for those or for a human.`;
     case "alarm":

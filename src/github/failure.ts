@@ -71,6 +71,9 @@ export const isGitHubFailure = (error: unknown): boolean =>
 export const isAbsent = (error: unknown): boolean =>
   error instanceof RequestError && (error.status === 404 || error.status === 410);
 
+/** Whether GitHub's answer is the one that the request named. */
+export const isUnchanged = (error: unknown): boolean => error instanceof RequestError && error.status === 304;
+
 /** What bars the App, in GitHub's words: the event that should have told of it may be late or lost (github-cases 35, 36). */
 export function barOf(error: unknown): "archived" | "suspended" | null {
   if (!(error instanceof RequestError) || error.status !== 403) return null;

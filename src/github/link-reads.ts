@@ -5,7 +5,7 @@ import { GitHubIssue } from "../contract/github-payloads.ts";
 import { LinkedIssue } from "../contract/link-payloads.ts";
 import { cleanJson } from "../domain/clean-text.ts";
 import type { Client } from "./connection.ts";
-import { isAbsent } from "./failure.ts";
+import { isAbsent, isUnchanged } from "./failure.ts";
 import type { RepoAddress } from "./reads.ts";
 
 const addressOf = ({ owner, name }: RepoAddress, number: number) => ({
@@ -25,6 +25,34 @@ export async function listBlockedBy(client: Client, repo: RepoAddress, number: n
       per_page: PAGE,
     }),
   );
+}
+
+/**
+ * What the issue is blocked by, unless it is as it was when GitHub gave the answer with this mark: then null, which GitHub
+ * does not count. A list of more than a page has no mark.
+ */
+export async function readBlockedBy(
+  client: Client,
+  repo: RepoAddress,
+  number: number,
+  etag: string | null,
+): Promise<{ rows: LinkedIssue[]; etag: string | null } | null> {
+  try {
+    const { data, headers } = await client.request(
+      "GET /repos/{owner}/{repo}/issues/{issue_number}/dependencies/blocked_by",
+      {
+        ...addressOf(repo, number),
+        per_page: PAGE,
+        headers: etag === null ? {} : { "if-none-match": etag },
+      },
+    );
+    const rows = parseAll(data);
+    if (rows.length < PAGE) return { rows, etag: headers.etag ?? null };
+    return { rows: await listBlockedBy(client, repo, number), etag: null };
+  } catch (error) {
+    if (isUnchanged(error)) return null;
+    throw error;
+  }
 }
 
 /** What the issue blocks. */

@@ -24,7 +24,7 @@ import { issueEvent, issueSnapshot } from "../github/snapshots.ts";
 import { lockItem } from "../store/item-lock.ts";
 import { findIssue, lockIssue, markGone, saveIssue } from "../store/mirror.ts";
 import type { Repository } from "../store/repositories.ts";
-import { askHuman, isOfHuman, labelActs, loginOf, senderOf } from "./ask-actor.ts";
+import { askHuman, askStale, goesOnAsking, isOfHuman, labelActs, loginOf, senderOf } from "./ask-actor.ts";
 import { type ClosingMerge, closingMerge, meaningOfMerge } from "./closing-merge.ts";
 import type { Deps } from "./deps.ts";
 import { entomb } from "./entomb.ts";
@@ -181,7 +181,7 @@ async function gather(
   const isConverted =
     event.action === "closed" && acts.some((act) => act.event === "converted_to_discussion");
   const listed = reads.events && decides ? findListed(acts, question, sender.id) : null;
-  const isUndone = listed !== null && (await wasUndone(client, repository, event, listed));
+  const isUndone = listed !== null && (await wasUndone(client, repository, event, listed, acts));
   return {
     actor: { ...unasked.actor, human: isHuman && listed?.act.viaApp !== true },
     author: reads.author ? await askAuthor(client, repository, event, after) : unasked.author,
@@ -229,8 +229,13 @@ async function wasUndone(
   repository: Repository,
   { label }: IssueEvent,
   { act, since }: ListedAct,
+  acts: readonly IssueEventRead[],
 ): Promise<boolean> {
   const isGate = label !== null && sameLabel(label, repository.settings.labels.gate);
+  // A label from while the issue was closed says nothing of what a human reopened since.
+  if (act.event === "labeled" && sameLabel(act.label ?? "", repository.settings.labels.stale)) {
+    if (!(await goesOnAsking(client, repository, acts, act))) return true;
+  }
   for (const later of since.toReversed()) {
     const counts = (isGate && later.event === "labeled") || (await isOfHuman(client, repository, later));
     if (counts) return later.event !== act.event;
@@ -264,13 +269,6 @@ async function askAuthor(
     events: event.action === "opened" ? [] : await readGateActs(client, repository, issue.number),
   });
   return { login: history.by, human: history.admitted };
-}
-
-/** The human who put the stale label on the issue, where the last who did was one. */
-async function askStale(client: Client, repository: Repository, number: number): Promise<string | null> {
-  const events = await readIssueEvents(client, repository, number);
-  const [last] = await labelActs(client, repository, events, repository.settings.labels.stale);
-  return last?.action === "labeled" && last.human ? last.login : null;
 }
 
 const readGateActs = async (client: Client, repository: Repository, number: number): Promise<LabelEvent[]> =>

@@ -2,10 +2,11 @@
 
 import type { z } from "zod";
 import type { PullRequestPayload } from "../contract/github-payloads.ts";
-import { itemsOfPull } from "../domain/completion.ts";
+import { isNewsOfMerge, itemsOfPull } from "../domain/completion.ts";
 import type { Trx } from "../store/database.ts";
 import { integrationItemsAt } from "../store/groupings.ts";
 import { markActive } from "../store/items.ts";
+import { findPull } from "../store/pulls.ts";
 import type { Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 import { takePull } from "./item-review.ts";
@@ -23,7 +24,8 @@ export async function applyPullRequest(deps: Deps, seq: number, payload: Payload
   const raw = payload.pull_request;
   const snapshot = snapshotOfPull(repository, raw);
   const { mergedAt } = snapshot;
-  const merged = payload.action === "closed" && mergedAt !== null;
+  const known = mergedAt === null ? null : await findPull(deps.db, repository.id, raw.number);
+  const merged = isNewsOfMerge({ action: payload.action, mergedAt }, known, repository.knownSince);
   const installationId = payload.installation?.id ?? repository.installationId;
   const client = merged && installationId !== null ? await clientOf(deps, installationId) : null;
   const items = merged ? await itemsMerged(deps, client, repository, raw) : [];
@@ -34,7 +36,7 @@ export async function applyPullRequest(deps: Deps, seq: number, payload: Payload
       for (const number of await ownItems(trx, repository, raw, snapshot.closes))
         await markActive(trx, repository.id, number);
     }
-    if (merged) await mergeIntoItems(trx, repository, items, raw, mergedAt);
+    if (merged && mergedAt !== null) await mergeIntoItems(trx, repository, items, raw, mergedAt);
   });
   deps.wake.pulls();
 }

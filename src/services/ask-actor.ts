@@ -2,10 +2,11 @@
 
 import type { LabelEvent } from "../domain/admission-history.ts";
 import { type ActorFacts, isHuman, mayBeHuman, type Sender } from "../domain/human.ts";
+import { isStillAsked } from "../domain/park-by-label.ts";
 import type { RepositorySettings } from "../domain/settings.ts";
 import { sameLabel } from "../domain/tags.ts";
 import type { Client } from "../github/connection.ts";
-import { type IssueEventRead, type RepoAddress, readPermission } from "../github/reads.ts";
+import { type IssueEventRead, type RepoAddress, readIssueEvents, readPermission } from "../github/reads.ts";
 import type { Repository } from "../store/repositories.ts";
 
 /** The name used in records when GitHub names nobody (a ghost, a missing sender). */
@@ -65,6 +66,47 @@ export const isOfHuman = (
   repository: Repository,
   { sender, viaApp }: IssueEventRead,
 ): Promise<boolean> => askHuman(client, repository, sender, viaApp, repository.settings);
+
+/** The last act of a human on the stale label; null: there is none, or it asks for no park any more. */
+export async function lastStaleOfHuman(
+  client: Client,
+  repository: Repository,
+  events: readonly IssueEventRead[],
+): Promise<IssueEventRead | null> {
+  const act = await lastOfHuman(client, repository, events.filter(isAbout(repository.settings.labels.stale)));
+  if (act === null || act.event !== "labeled") return act;
+  return (await goesOnAsking(client, repository, events, act)) ? act : null;
+}
+
+/** The human who put the stale label on the issue, where the last who did was one, and it still asks for a park. */
+export async function askStale(
+  client: Client,
+  repository: Repository,
+  number: number,
+): Promise<string | null> {
+  const events = await readIssueEvents(client, repository, number);
+  const [last] = await labelActs(client, repository, events, repository.settings.labels.stale);
+  if (last?.action !== "labeled" || !last.human) return null;
+  return (await lastStaleOfHuman(client, repository, events)) === null ? null : last.login;
+}
+
+/** Whether a human's act of putting the stale label on still asks for a park. Mostly costs nothing. */
+export async function goesOnAsking(
+  client: Client,
+  repository: Repository,
+  events: readonly IssueEventRead[],
+  labeled: IssueEventRead,
+): Promise<boolean> {
+  const place = events.indexOf(labeled);
+  const closes = events.slice(0, place).filter(({ event }) => event === "closed" || event === "reopened");
+  const reopenings = events.slice(place).filter(({ event }) => event === "reopened");
+  if (closes.length === 0 || reopenings.length === 0) return true;
+  const before = await lastOfHuman(client, repository, closes);
+  return isStillAsked({
+    before: before === null ? null : before.event === "closed" ? "closed" : "reopened",
+    isReopened: (await lastOfHuman(client, repository, reopenings)) !== null,
+  });
+}
 
 /** The last of the acts that a human did; null: none. Asks from the last one back, and no further. */
 export async function lastOfHuman(

@@ -219,17 +219,23 @@ type Refused = Exclude<LineAnswer, { granted: true }>;
 async function refused({ db }: Deps, view: View, target: ClaimTarget, answer: Refused): Promise<ClaimAnswer> {
   const blockers = "blockers" in answer ? answer.blockers : [];
   const retryAfterMs = "retryAfterMs" in answer ? answer.retryAfterMs : null;
+  const seen = await onlySeen(db, view, target.repository.id, blockers);
+  const isUnnamed = answer.reason === "blocked" && seen.length === 0;
   return {
     granted: false,
     key: recordKey(target.repository, target.topic, target.id),
     reason: answer.reason,
-    blockers: await onlySeen(db, view, target.repository.id, blockers),
+    blockers: seen,
+    ...(isUnnamed ? { detail: UNNAMED } : {}),
     ...("detail" in answer && answer.detail ? { detail: answer.detail } : {}),
     ...(retryAfterMs === null ? {} : { retryAfterMs }),
     ...contention(answer),
     ...("flawed" in answer && answer.flawed ? { detail: FLAWED } : {}),
   };
 }
+
+const UNNAMED =
+  "what blocks it is no item of this repository that may be named: another repository's, or a hold; its reasons say more";
 
 const FLAWED =
   "a defect takes the item out of the ready set: its defects and reasons say which, and what to do";

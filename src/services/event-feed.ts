@@ -3,10 +3,11 @@
  *
  * What must hold: every stream sees every event that it may see, in the order of the log, once. So nothing is handed to
  * a stream: each has a position, and asks for what follows it, from the window of the newest events or, where it is
- * behind that, from the log. A notification is a hint to look; every look asks how far the log goes, and reads up to
- * there. A look also gives numbers to what was committed since (`number_events`), so that it does not matter which process
- * made the change. While somebody follows, it is looked twenty times a second: a notification in the transaction of each
- * claim would make the commits of claims wait for each other.
+ * behind that, from the log. Every look asks how far the log goes, and reads up to there. A look also gives numbers to
+ * what was committed since (`number_events`), so that it does not matter which process made the change. While somebody
+ * follows, it is looked twenty times a second: a notification in the transaction of each claim would make the commits of
+ * claims wait for each other. That events got numbers is notified, and is a hint to read, not to look: numbering what came
+ * meanwhile would be notified in turn, and so on for as long as somebody claims.
  */
 
 import type { Logger } from "pino";
@@ -14,7 +15,7 @@ import { Problem } from "../contract/problem.ts";
 import { itemsOf, type LogEvent, within } from "../domain/events.ts";
 import type { Scope } from "../domain/scope.ts";
 import type { Db } from "../store/database.ts";
-import { hasEventsSince, numberEvents, reachedOf, readEvents } from "../store/event-log.ts";
+import { hasEventsSince, lastEvent, numberEvents, reachedOf, readEvents } from "../store/event-log.ts";
 import { type Batch, EventWindow } from "./event-window.ts";
 import { Turns } from "./turns.ts";
 
@@ -27,6 +28,8 @@ const WINDOW = 10_000;
 const MOST_STREAMS = 4_000;
 /** How many streams may ask the database at once: its connections are for claims first. */
 const MOST_QUESTIONS = 4;
+
+type What = "look" | "read";
 
 export class EventFeed {
   readonly #db: Db;
@@ -41,7 +44,8 @@ export class EventFeed {
   #streams = 0;
   #timer: NodeJS.Timeout | null = null;
   #looking: Promise<void> | null = null;
-  #again = false;
+  /** What is to be done when the look under way is over. */
+  #again: What | null = null;
   #isAway = false;
 
   constructor(db: Db, log: Logger) {
@@ -144,27 +148,33 @@ export class EventFeed {
 
   /** Numbers and reads what was committed since. One look at a time; a call during one has another follow. */
   look(): Promise<void> {
+    return this.#run("look");
+  }
+
+  /** Events got numbers, here or in another process: they are read, if anybody follows. As `look`, one at a time. */
+  read(): Promise<void> {
+    return this.#streams === 0 ? Promise.resolve() : this.#run("read");
+  }
+
+  #run(what: What): Promise<void> {
     if (this.#looking) {
-      this.#again = true;
+      if (this.#again !== "look") this.#again = what;
       return this.#looking;
     }
-    const looking = this.#look().finally(() => {
+    const looking = this.#look(what).finally(() => {
       this.#looking = null;
     });
     this.#looking = looking;
     return looking;
   }
 
-  async #look(): Promise<void> {
-    do {
-      this.#again = false;
+  async #look(what: What): Promise<void> {
+    let next: What | null = what;
+    while (next !== null) {
+      this.#again = null;
       try {
-        let numbered: number;
-        do {
-          const answer = await numberEvents(this.#db, AT_ONCE);
-          numbered = answer.numbered;
-          await this.#readUpTo(answer.last);
-        } while (numbered === AT_ONCE && !this.#stopping.signal.aborted);
+        if (next === "look") await this.#number();
+        else await this.#readUpTo(await lastEvent(this.#db));
         this.#isAway = false;
       } catch (error) {
         if (!this.#isAway && !this.#stopping.signal.aborted) {
@@ -173,7 +183,17 @@ export class EventFeed {
         }
         this.#isAway = true;
       }
-    } while (this.#again && !this.#stopping.signal.aborted);
+      next = this.#stopping.signal.aborted ? null : this.#again;
+    }
+  }
+
+  async #number(): Promise<void> {
+    let numbered: number;
+    do {
+      const answer = await numberEvents(this.#db, AT_ONCE);
+      numbered = answer.numbered;
+      await this.#readUpTo(answer.last);
+    } while (numbered === AT_ONCE && !this.#stopping.signal.aborted);
   }
 
   async #readUpTo(last: number): Promise<void> {

@@ -12,7 +12,15 @@ import { type IssueEventRead, readIssueEvents } from "../github/reads.ts";
 import type { Trx } from "../store/database.ts";
 import { isUnconfirmed, labelPromise } from "../store/outbox.ts";
 import type { Repository } from "../store/repositories.ts";
-import { askHuman, isAbout, isOfHuman, labelActs, labelEvent, lastOfHuman } from "./ask-actor.ts";
+import {
+  askHuman,
+  isAbout,
+  isOfHuman,
+  labelActs,
+  labelEvent,
+  lastOfHuman,
+  lastStaleOfHuman,
+} from "./ask-actor.ts";
 import { type ClosingMerge, closingMerge, type MergeMeaning, meaningOfMerge } from "./closing-merge.ts";
 import type { Deps } from "./deps.ts";
 import { inheritMemory } from "./inherit-memory.ts";
@@ -67,9 +75,10 @@ export async function askHistory(
     events: gateActs,
   });
   const staleActs = await labelActs(client, repository, events, stale);
-  const staleByHuman = await lastOfHuman(client, repository, events.filter(isAbout(stale)));
+  const staleByHuman = await lastStaleOfHuman(client, repository, events);
+  const isLive = before === null || before.state === null || before.state === "parked";
   const ended =
-    (becomes ? await endedByAgentsMerge(deps, client, repository, issue, events) : null) ??
+    (isLive ? await endedByAgentsMerge(deps, client, repository, issue, events) : null) ??
     (await lastStateAct(deps, client, repository, issue, events));
 
   const plan = async (trx: Trx, meaning: MergeMeaning | null): Promise<Transition[]> =>
@@ -123,9 +132,12 @@ interface LastStateAct {
   readonly isOnlyMerge?: boolean;
 }
 
+/** Longer than from a merge to the close that GitHub does because of it. */
+const MERGE_CLOSES_MS = 120_000;
+
 /**
  * The merge of an agent's that closed an issue before anybody heard that it was an item: the merge was no news any more
- * when it became one.
+ * when it became one. Not where a human reopened the issue just before: who knows what the last close was about.
  */
 async function endedByAgentsMerge(
   deps: Deps,
@@ -136,6 +148,10 @@ async function endedByAgentsMerge(
 ): Promise<LastStateAct | null> {
   const last = events.findLast(({ event }) => event === "closed" || event === "reopened");
   if (open || last?.event !== "closed" || (await isOfHuman(client, repository, last))) return null;
+  const reopened = events.filter(
+    ({ event, at }) => event === "reopened" && last.at.getTime() - at.getTime() <= MERGE_CLOSES_MS,
+  );
+  if ((await lastOfHuman(client, repository, reopened)) !== null) return null;
   const close = { number, closedAt: last.at, commitId: last.commitId };
   const merge = await closingMerge(deps, client, repository, close);
   return merge?.kind === "right" ? { act: stateAct(last, false), merge, isOnlyMerge: true } : null;

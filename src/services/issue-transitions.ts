@@ -7,14 +7,8 @@ import { itemRef } from "../domain/record-key.ts";
 import { ITEM_TAG, type Priority, prioritiesOfLabels, tagValues, withTag } from "../domain/tags.ts";
 import type { Db, Trx } from "../store/database.ts";
 import { priorityOfEpic } from "../store/groupings.ts";
-import {
-  closeIncidents,
-  insertItem,
-  noteStillOpen,
-  openIncident,
-  setAdmission,
-  setEnrolled,
-} from "../store/items.ts";
+import { closeIncidents, openIncident } from "../store/incidents.ts";
+import { insertItem, noteStillOpen, setAdmission, setEnrolled } from "../store/items.ts";
 import { findItemFacts } from "../store/known-items.ts";
 import { labelPromise, settlePromise } from "../store/outbox.ts";
 import { askPark } from "../store/parking.ts";
@@ -118,7 +112,9 @@ async function carryOutOne(
         number,
         code: "label_removed_by_agent",
         value: transition.label,
-        detail: `@${transition.by} removed ${transition.label}, which only a human may; it was put back`,
+        detail:
+          `@${transition.by} removed ${transition.label}, which only a human may; it was put back, ` +
+          "and stays until a human takes it off",
       });
     case "park":
       return parkItem(trx, at, parkByLabel(transition.by, eventAt));

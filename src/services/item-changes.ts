@@ -9,14 +9,8 @@ import { itemRef } from "../domain/record-key.ts";
 import { hasLabel, withTag } from "../domain/tags.ts";
 import { type Claim, endClaim, findClaim } from "../store/claims.ts";
 import type { Trx } from "../store/database.ts";
-import {
-  closeIncidents,
-  findItem,
-  forgiveAttempts,
-  noteStillOpen,
-  setState,
-  wasParked,
-} from "../store/items.ts";
+import { closeIncidents } from "../store/incidents.ts";
+import { findItem, forgiveAttempts, noteStillOpen, setState, wasParked } from "../store/items.ts";
 import { findIssue } from "../store/mirror.ts";
 import { labelPromise, promise, settlePromise } from "../store/outbox.ts";
 import { findRecord, setRecordTags } from "../store/records.ts";
@@ -92,7 +86,7 @@ async function complete(trx: Trx, at: ItemAt, by: Completion, eventAt: Date | nu
   const { repository, number } = at;
   await setStateTag(trx, at, "complete", "pull" in by ? by.pull : undefined);
   await setState(trx, repository.id, number, { state: "complete", by: actorOf(by), eventAt });
-  await closeIncidents(trx, repository.id, number, ["wrong_base"]);
+  await closeIncidents(trx, repository.id, number, ["wrong_base", "doubtful_merge"]);
   const claim = await endLiveClaim(trx, at, "completed");
   // A human who closes an item that nobody ever claimed needs no comment about it.
   if (claim !== null || !("human" in by)) {

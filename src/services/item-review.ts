@@ -9,7 +9,7 @@ import { databaseNow } from "../store/clock.ts";
 import type { Trx } from "../store/database.ts";
 import { branchOfIntegrated, integrationItemsAt } from "../store/groupings.ts";
 import { findResume } from "../store/handover.ts";
-import { lockItems, lockPull } from "../store/item-lock.ts";
+import { lockHead, lockItems, lockPull } from "../store/item-lock.ts";
 import { findItem } from "../store/items.ts";
 import {
   countOwnPulls,
@@ -23,6 +23,7 @@ import { type PullSnapshot, savePull } from "../store/pulls.ts";
 import { findRecord } from "../store/records.ts";
 import type { Repository } from "../store/repositories.ts";
 import { findRoleFacts, recordTransition } from "../store/transitions.ts";
+import { itemsInDoubt, keepDoubtfulMerges } from "./doubtful-merges.ts";
 
 /** A busy base must not use up the installation's requests: one read a minute each, or this long times their number. */
 const LEAST_SPACING_MS = 60_000;
@@ -35,17 +36,21 @@ export async function takePull(
   pull: PullSnapshot,
   between: () => Promise<void> = async () => {},
 ): Promise<void> {
+  const head = pull.branches?.head ?? "";
+  if (head !== "") await lockHead(trx, repository.id, head);
   await lockPull(trx, repository.id, pull.number);
   const before = await issuesOfPull(trx, repository.id, pull.number);
   // Locks come before rows, here as everywhere; what its text and its branch name now is not in the mirror yet.
-  const head = pull.branches?.head ?? "";
   const named = itemOfBranch(head);
   const integrating = await integrationItemsAt(trx, repository.id, head);
   const concerned = new Set([...before, ...pull.closes, ...(named ? [named.number] : []), ...integrating]);
-  await lockItems(trx, repository.id, [...concerned]);
+  const inDoubt = await itemsInDoubt(trx, repository, pull);
+  await lockItems(trx, repository.id, [...concerned, ...inDoubt]);
   await savePull(trx, repository.id, pull);
   await between();
-  for (const number of await issuesOfPull(trx, repository.id, pull.number)) concerned.add(number);
+  const about = await issuesOfPull(trx, repository.id, pull.number);
+  for (const number of about) concerned.add(number);
+  if (!pull.open || inDoubt.length > 0) await keepDoubtfulMerges(trx, repository, pull.number, about);
   await reviewItems(trx, repository, [...concerned]);
 }
 
@@ -70,7 +75,7 @@ async function reviewItem(trx: Trx, repository: Repository, number: number): Pro
   const now = await databaseNow(trx);
   const review = reviewOf(pulls, now);
   const before = await findRoleFacts(trx, repository.id, number);
-  await saveItemReview(
+  const decided = await saveItemReview(
     trx,
     repository.id,
     number,
@@ -80,7 +85,7 @@ async function reviewItem(trx: Trx, repository: Repository, number: number): Pro
   const after = await findRoleFacts(trx, repository.id, number);
   const [from, to] = [before && roleOf(before), after && roleOf(after)];
   if (from && to && from !== to) {
-    const actor = `#${review?.pull ?? own[0]?.number ?? number}`;
+    const actor = `#${review?.pull ?? decided ?? number}`;
     const change = { trigger: "review", actor, from, to, summary: null, fence: null };
     await recordTransition(trx, repository.id, number, change);
   }

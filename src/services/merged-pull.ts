@@ -2,7 +2,7 @@
 
 import type { GitHubPull } from "../contract/github-payloads.ts";
 import { closingReferences } from "../domain/closing-keywords.ts";
-import { itemsOfPull, judgeMerge, type MergedPull } from "../domain/completion.ts";
+import { isNewsOfMerge, itemsOfPull, judgeMerge, type MergedPull } from "../domain/completion.ts";
 import { fieldDrift } from "../domain/drift.ts";
 import { endDecidedAt } from "../domain/issue-transitions.ts";
 import { isPlaceOfWork } from "../domain/own-pull.ts";
@@ -14,8 +14,9 @@ import { hostOf, pullSnapshot } from "../github/snapshots.ts";
 import type { Db, Trx } from "../store/database.ts";
 import { integrationItemsAt, isGroupingItem } from "../store/groupings.ts";
 import { itemsAtBranch } from "../store/handover.ts";
+import { openIncident } from "../store/incidents.ts";
 import { lockItem } from "../store/item-lock.ts";
-import { findItem, itemsRecordingPull, openIncident } from "../store/items.ts";
+import { findItem, itemsRecordingPull } from "../store/items.ts";
 import { findIssue } from "../store/mirror.ts";
 import { findPull, type PullSnapshot } from "../store/pulls.ts";
 import { findRecord, setRecordTags } from "../store/records.ts";
@@ -46,11 +47,11 @@ export async function takeReadPull(
   const before = await findPull(deps.db, repository.id, raw.number);
   if (between === null && before !== null && fieldDrift({ ...before }, { ...snapshot }).length === 0) return;
   const { mergedAt } = snapshot;
-  const isNews = mergedAt !== null && before?.mergedAt == null;
+  const isNews = isNewsOfMerge({ action: null, mergedAt }, before, repository.knownSince);
   const items = isNews ? await itemsMerged(deps, client, repository, raw) : [];
   await deps.db.transaction().execute(async (trx) => {
     await takePull(trx, repository, snapshot, async () => between?.(trx));
-    if (isNews) await mergeIntoItems(trx, repository, items, raw, mergedAt);
+    if (isNews && mergedAt !== null) await mergeIntoItems(trx, repository, items, raw, mergedAt);
   });
 }
 

@@ -90,9 +90,7 @@ export async function dependenciesOf(deps: Deps, at: ItemAt, { cursor, limit }: 
         limit + 1,
         view,
       );
-  const blockers = await Promise.all(
-    out.slice(0, limit).map((row) => blockedByBody(deps, at.repository, row)),
-  );
+  const blockers = await Promise.all(out.slice(0, limit).map((row) => blockedByBody(deps, at, row)));
   const lastOut = out[limit - 1];
   if (out.length > limit && lastOut) {
     return { dependencies: blockers, nextCursor: keyCursor(["out", lastOut.repositoryId, lastOut.target]) };
@@ -115,8 +113,8 @@ export async function dependenciesOf(deps: Deps, at: ItemAt, { cursor, limit }: 
   };
 }
 
-async function blockedByBody(deps: Deps, home: Repository, row: LinkRow) {
-  return dependencyBody("blockedBy", row, await findBlocker(deps.db, home.id, row));
+async function blockedByBody(deps: Deps, { repository, number }: ItemAt, row: LinkRow) {
+  return dependencyBody("blockedBy", row, await findBlocker(deps.db, repository.id, row, number));
 }
 
 /** What it means for the dependent: the item itself is the blocker. */

@@ -44,13 +44,13 @@ export async function readDuePull(deps: Deps, stopping: AbortSignal): Promise<bo
   return true;
 }
 
-async function ask(client: Client, repository: Repository, { number, first }: DueReading) {
+async function ask(client: Client, repository: Repository, { number, withReviews }: DueReading) {
   const pull = await readPull(client, repository, number);
   return {
     pull,
     suites: pull.state === "open" ? await listCheckSuites(client, repository, pull.head.sha) : [],
     // From then on their events tell.
-    reviews: first && pull.state === "open" ? await listReviews(client, repository, number) : [],
+    reviews: withReviews && pull.state === "open" ? await listReviews(client, repository, number) : [],
   };
 }
 

@@ -168,10 +168,9 @@ export async function step(
       const unseen = await unmirroredBlockers(deps.db, repository.id, cursor.after, BATCH);
       for (const number of unseen) await takeBlocker(deps, client, repository, number);
       if (unseen.length > 0) return nextBatch(cursor, unseen, null);
-      if (mode === "all") await forgetReadings(deps.db, repository.id);
       await readForgotten(deps.db, repository.id);
-      // Checks end without a trace on the pull request.
-      if (mode === "since") await planOwnReadings(deps.db, repository.id);
+      // Checks end without a trace on the pull request, and reviews are in no list of what changed.
+      if (!isTakeUp) await planOwnReadings(deps.db, repository.id, mode === "all");
       return null;
     }
   }

@@ -83,8 +83,8 @@ export async function report(
       const facts = views.get(number)?.facts;
       if (!facts) return [];
       const bodies = reasonBodies(repository, facts, reasons, page.now);
-      // A defect that a blocker is says no more than the reason that it is in the way.
-      const why = [...new Set(bodies.map(({ detail }) => detail))].join("; ");
+      const told = new Set(blockerDefects(views.get(number)));
+      const why = bodies.flatMap(({ detail }) => (told.has(detail) ? [] : detail)).join("; ");
       return { ...named(number), reasons: bodies, why };
     }),
     parked: parked.slice(0, limit).map((view) => ({
@@ -114,6 +114,12 @@ export async function report(
     },
   };
 }
+
+/** What these say of a blocker is said with the reason that it is in the way. */
+const blockerDefects = (item: ItemView | undefined): string[] =>
+  (item?.defects ?? [])
+    .filter(({ code }) => code === "stalled_blocker" || code === "dangling_blocker")
+    .map(({ detail }) => detail);
 
 async function defectsSeen(
   { db }: Deps,
@@ -171,6 +177,7 @@ const SIDES: Readonly<Record<string, readonly [github: string, leasehold: string
   claimed_but_unmarked: ["no claim marker", "granted claims"],
   marker_without_grant: ["claim markers", "fewer grants"],
   complete_with_open_pr: ["an open pull request", "complete"],
+  doubtful_merge: ["what looks like its merge", "live"],
 };
 
 function divergenceOf({ code, number, detail }: Defect): Report["divergences"] {

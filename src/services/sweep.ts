@@ -77,7 +77,7 @@ export async function parkIfDue(
   if (!isPoison(attempts.count, threshold)) return false;
   await parkItem(trx, at, {
     by: "leasehold",
-    reason: `${attempts.count} attempts did not complete it (the threshold is ${threshold}).`,
+    reason: `${attempts.count === 1 ? "1 attempt" : `${attempts.count} attempts`} did not complete it (the threshold is ${threshold}).`,
     note,
     eventAt: null,
   });

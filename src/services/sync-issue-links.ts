@@ -12,6 +12,7 @@ import { listBlockedBy, listSubIssues } from "../github/link-reads.ts";
 import { type IssueAt, isGone, type NativeEdge, nativeEdgesOf } from "../store/native-links.ts";
 import type { Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
+import { keepForeignBlockers } from "./foreign-blockers.ts";
 import { findPlace, issueAt, type Place, placeOfUrl, targetOf } from "./link-ends.ts";
 import { introduceClosed, lockIssueEdges, putEdges } from "./native-edges.ts";
 import { ChangedMeanwhile } from "./settle-delivery.ts";
@@ -122,6 +123,7 @@ async function syncEdges(
     for (const { place, issue } of ends) await introduceClosed(trx, place, issue && wholeIssue(issue));
     const changes = compareWithList(known, listed, listedAt, isSameEdge, (edge) => kept.has(edge.target));
     await putEdges(trx, at, changes);
+    if (relation === "blockedBy") await keepForeignBlockers(trx, at, ends);
   });
 }
 

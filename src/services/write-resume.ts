@@ -4,7 +4,7 @@ import type { ResumeWrite } from "../contract/handover.ts";
 import { Problem } from "../contract/problem.ts";
 import { inTransaction, type Trx } from "../store/database.ts";
 import { saveResume } from "../store/handover.ts";
-import { lockPull } from "../store/item-lock.ts";
+import { lockHead, lockPull } from "../store/item-lock.ts";
 import type { Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
 import type { Holder } from "./fenced-write.ts";
@@ -40,8 +40,8 @@ export async function writeResume(
 }
 
 /**
- * Runs a write that may record a pull request under that one's lock, which comes before the item's: `takePull` takes
- * them in this order.
+ * Runs a write that may record a pull request, or the branch that one comes from, under their locks, which come before
+ * the item's: `takePull` takes them in this order.
  */
 export async function recording<T>(
   deps: Deps,
@@ -49,10 +49,11 @@ export async function recording<T>(
   resume: ResumeWrite | undefined,
   write: (deps: Deps) => Promise<T>,
 ): Promise<T> {
-  const pull = resume?.lastLocation?.pullRequest;
-  if (pull == null) return write(deps);
+  const { branch = null, pullRequest: pull = null } = resume?.lastLocation ?? {};
+  if (pull === null && branch === null) return write(deps);
   return inTransaction(deps.db, async (trx) => {
-    await lockPull(trx, repository.id, pull);
+    if (branch !== null) await lockHead(trx, repository.id, branch);
+    if (pull !== null) await lockPull(trx, repository.id, pull);
     return write({ ...deps, db: trx });
   });
 }

@@ -44,6 +44,8 @@ export const isShared = ({ repositoryId }: RecordRef): boolean => repositoryId >
 /** What `answer_at_once` answers (migrations/0021). */
 export type SharedCall = FunctionCall & {
   readonly name: "take_claim" | "renew_claim" | "release_claim" | "write_scalars" | "take_next";
+  /** What answers as `answer_at_once` does, of the same parameters, for less: for a batch of one. */
+  readonly forOne?: FunctionCall;
 };
 
 interface Question {
@@ -58,20 +60,27 @@ function batchesOf(pool: pg.Pool, db: Db): Batches<Question, unknown> {
   if (known) return known;
   const made = new Batches<Question, unknown>(
     async (questions) => {
-      const { rows } = await pool.query<{ answer: unknown }>({
-        name: "answer_at_once",
-        text: "select answer from unnest(answer_at_once($1::text[], $2::jsonb[])) with ordinality a (answer, n) order by n",
-        values: [
-          questions.map(({ call }) => call.name),
-          questions.map(({ parameters }) => JSON.stringify(parameters)),
-        ],
-      });
+      const { rows } = await pool.query<{ answer: unknown }>(together(questions));
       return rows.map(({ answer }) => answer);
     },
     ({ call, parameters }) => callFunction(db, call, parameters),
   );
   batches.set(pool, made);
   return made;
+}
+
+function together(questions: readonly Question[]): pg.QueryConfig {
+  const [only] = questions;
+  if (questions.length === 1 && only?.call.forOne)
+    return { ...only.call.forOne, values: [...only.parameters] };
+  return {
+    name: "answer_at_once",
+    text: "select answer from unnest(answer_at_once($1::text[], $2::jsonb[])) with ordinality a (answer, n) order by n",
+    values: [
+      questions.map(({ call }) => call.name),
+      questions.map(({ parameters }) => JSON.stringify(parameters)),
+    ],
+  };
 }
 
 /**

@@ -20,6 +20,11 @@ const NUMBER_EVENTS = { name: "number_events", text: "select number_events($1) a
 export const numberEvents = (db: Db, most: number): Promise<{ numbered: number; last: number }> =>
   callFunction(db, NUMBER_EVENTS, [most]);
 
+const LAST_EVENT = { name: "last_event", text: "select last_id as answer from event_log" };
+
+/** The last number that was given. */
+export const lastEvent = (db: Db): Promise<number> => callFunction(db, LAST_EVENT, []);
+
 export interface EventPage {
   readonly after: number;
   readonly through: number;

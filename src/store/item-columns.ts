@@ -104,6 +104,8 @@ export interface BlockerRow {
   /** `owner/name` of the blocker's repository, where it is known, and whether the App is there. */
   repository: string | null;
   installed: boolean | null;
+  /** Where the App is not: what GitHub's list of the item's blockers tells of it; null: nothing. */
+  told: { readonly open: boolean; readonly stateReason: string | null } | null;
 }
 
 export interface CycleRow {

@@ -14,23 +14,27 @@ import { type ItemView, type Limits, toBlocker, toView } from "./item-view.ts";
 import { jsonRows } from "./json-rows.ts";
 import { reaches, sees } from "./reach.ts";
 
-/** What a `blockedBy` edge to this target would hang on. */
+/** What a `blockedBy` edge to this target hangs on, or would. `of`: the item that has the edge; null: none yet. */
 export async function findBlocker(
   db: Db,
   home: number,
   edge: { repositoryId: number; target: string },
+  of: number | null = null,
 ): Promise<Blocker> {
   const rows = await preparedRows(
     db,
     sql<Omit<BlockerRow, "repositoryId" | "target">>`
     select b.number is not null as "isItem", b.state, br.tags, bs.state = 'open' and bs.gone is null as "issueOpen",
       coalesce(bs.gone, bs.state_reason) as "issueReason", b.ruling_owner as "rulingOwner", b.question,
-      f.owner || '/' || f.name as repository, f.installed
+      f.owner || '/' || f.name as repository, f.installed, case when w.number is not null
+        then json_build_object('open', w.open, 'stateReason', w.state_reason) end as told
     from (select ${edge.repositoryId}::bigint as repository_id, ${itemOfTarget(edge.target) ?? 0}::int as number) l
     left join repository f on f.id = l.repository_id
     left join issue bs on bs.repository_id = l.repository_id and bs.number = l.number
     left join item b on b.repository_id = bs.repository_id and b.number = bs.number
     left join record br on br.repository_id = bs.repository_id and br.topic = 'backlog' and br.id = 'issue-' || bs.number
+    left join foreign_blocker w on w.repository_id = ${home} and w.number = ${of}::int
+      and w.target_repository_id = ${edge.repositoryId} and w.target = ${edge.target}
     limit 1`.compile(db),
   );
   const [row] = rows;

@@ -41,3 +41,8 @@ export async function lockItems(trx: Trx, repositoryId: number, numbers: readonl
 export async function lockPull(trx: Trx, repositoryId: number, pull: number): Promise<void> {
   await lockRecord(trx, { repositoryId, topic: "pull request", id: String(pull) });
 }
+
+/** The same for a branch that a pull request comes from, and that an item may record: it comes before the pull request's. */
+export async function lockHead(trx: Trx, repositoryId: number, branch: string): Promise<void> {
+  await lockRecord(trx, { repositoryId, topic: "head branch", id: branch });
+}

@@ -166,14 +166,21 @@ function toClaim(row: ItemViewRow): ItemFacts["claim"] {
 export function toBlocker(row: BlockerRow, repositoryId: number): Blocker {
   const number = itemOfTarget(row.target);
   const isHere = row.repositoryId === repositoryId;
-  const status = blockerStatus(toBlockerFacts(row, number));
+  const isElsewhere = !isHere && !row.installed;
+  const told = isElsewhere && row.told !== null ? ({ kind: "issue", ...row.told } as const) : null;
+  const status = blockerStatus(told ?? toBlockerFacts(row, number));
   // Of a repository that the App left nobody hears any more; what was completed before stays so.
-  const isUnheard = !isHere && !row.installed && status !== "satisfied";
+  const isUnheard = isElsewhere && told === null && status !== "satisfied";
   return {
     number: isHere ? number : null,
     target: isHere || row.repository === null ? row.target : `repo/${row.repository}/${row.target}`,
     status: isUnheard ? "unknown" : status,
-    stall: status === "stalled" ? stallOf({ state: row.state, reason: row.issueReason }) : null,
+    stall:
+      status !== "stalled"
+        ? null
+        : stallOf(
+            told ? { state: null, reason: told.stateReason } : { state: row.state, reason: row.issueReason },
+          ),
     rulingOwner: row.rulingOwner,
     question: row.question,
   };

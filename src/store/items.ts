@@ -203,41 +203,6 @@ export async function forgiveAttempts(trx: Trx, repositoryId: number, number: nu
     where repository_id = ${repositoryId} and number = ${number}`.execute(trx);
 }
 
-/** Opens an incident: a defect that only an event shows. Seen again, its time of opening stays. */
-export async function openIncident(
-  trx: Trx,
-  incident: { repositoryId: number; number: number; code: string; value: string; detail: string },
-): Promise<void> {
-  await trx
-    .insertInto("incident")
-    .values({
-      repository_id: incident.repositoryId,
-      number: incident.number,
-      code: incident.code,
-      value: incident.value,
-      detail: incident.detail,
-    })
-    .onConflict((conflict) =>
-      conflict.columns(["repository_id", "number", "code", "value"]).doUpdateSet({ detail: incident.detail }),
-    )
-    .execute();
-}
-
-/** Closes the item's incidents of these codes. */
-export async function closeIncidents(
-  trx: Trx,
-  repositoryId: number,
-  number: number,
-  codes: readonly string[],
-): Promise<void> {
-  await trx
-    .deleteFrom("incident")
-    .where("repository_id", "=", repositoryId)
-    .where("number", "=", number)
-    .where("code", "in", [...codes])
-    .execute();
-}
-
 /** Items that record the pull request: by their tag `pr:<n>`, or in their resume block (protocol 8). */
 export async function itemsRecordingPull(db: Db, repositoryId: number, pull: number): Promise<number[]> {
   const { rows } = await sql<{ number: number }>`

@@ -12,6 +12,7 @@ export type JobName =
   | "backfill"
   | "anchors"
   | "groupings"
+  | "blockers"
   | "readings"
   | "audit";
 

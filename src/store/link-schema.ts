@@ -52,9 +52,28 @@ interface CycleMemberTable {
   since: Defaulted<Date>;
 }
 
+interface ForeignBlockerTable {
+  repository_id: number;
+  number: number;
+  target_repository_id: number;
+  target: string;
+  open: boolean;
+  state_reason: string | null;
+}
+
+interface ForeignReadingTable {
+  repository_id: number;
+  number: number;
+  due_at: Timestamp;
+  etag: string | null;
+  error: string | null;
+}
+
 export interface LinkTables {
   record_link: RecordLinkTable;
   native_link: NativeLinkTable;
   moved_issue: MovedIssueTable;
   cycle_member: CycleMemberTable;
+  foreign_blocker: ForeignBlockerTable;
+  foreign_reading: ForeignReadingTable;
 }

@@ -85,6 +85,7 @@ export interface PullRequestTable {
   mergeable_state: Defaulted<string | null>;
   reads: Defaulted<number>;
   moved_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
+  reviews_due: Defaulted<boolean>;
   read_due_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
   read_leased_until: ColumnType<Date | null, Date | null | undefined, Date | null>;
   check_run_id: Defaulted<number | null>;

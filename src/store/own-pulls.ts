@@ -136,14 +136,21 @@ export async function countOwnPulls(db: Db, repositoryId: number): Promise<numbe
   return rows[0]?.count ?? 0;
 }
 
-/** Keeps which pull requests are the item's own, and what they mean for it. Callers hold the item's lock. */
+/**
+ * Keeps which pull requests are the item's own, and what they mean for it. Callers hold the item's lock. Answers the one
+ * that decided before.
+ */
 export async function saveItemReview(
   trx: Trx,
   repositoryId: number,
   number: number,
   own: readonly number[],
   review: ItemReview | null,
-): Promise<void> {
+): Promise<number | null> {
+  const { rows } = await sql<{ pull: number | null }>`
+    select review_pull as pull from item where repository_id = ${repositoryId} and number = ${number}`.execute(
+    trx,
+  );
   await sql`
     delete from own_pull where repository_id = ${repositoryId} and number = ${number}
       and not pull_number = any (${[...own]}::int[])`.execute(trx);
@@ -158,4 +165,5 @@ export async function saveItemReview(
           (${review?.review ?? null}::text, ${review?.pull ?? null}::int, ${review?.waits ?? null}::text)`.execute(
     trx,
   );
+  return rows[0]?.pull ?? null;
 }

@@ -18,8 +18,8 @@ export interface DueReading {
   readonly number: number;
   /** Until when it is this reader's. */
   readonly leasedUntil: Date;
-  /** It was never read: its reviews are not known yet. */
-  readonly first: boolean;
+  /** Its reviews are to be listed: it was never read, or events may have been missed. */
+  readonly withReviews: boolean;
   readonly tries: number;
 }
 
@@ -35,7 +35,8 @@ export async function takeReading(db: Db): Promise<DueReading | null> {
       where p.read_due_at <= db_now() and (p.read_leased_until is null or p.read_leased_until < db_now())
         and ${isReadable}
       order by p.read_due_at limit 1 for update of p skip locked)
-    returning repository_id as "repositoryId", number, read_leased_until as "leasedUntil", read_at is null as first,
+    returning repository_id as "repositoryId", number, read_leased_until as "leasedUntil",
+      read_at is null or reviews_due as "withReviews",
       reads as tries`.execute(db);
   return rows[0] ?? null;
 }
@@ -58,6 +59,7 @@ export async function saveReading(
       ...(said.mergeable === null ? {} : { reads: 0 }),
       read_due_at: null,
       read_leased_until: null,
+      ...(reading.withReviews ? { reviews_due: false } : {}),
     })
     .where("repository_id", "=", reading.repositoryId)
     .where("number", "=", reading.number)
@@ -122,7 +124,7 @@ export async function forgetReading(trx: Trx, repositoryId: number, pull: number
 const isOwnAndOpen = sql`p.state = 'open' and exists (
   select 1 from own_pull o where o.repository_id = p.repository_id and o.pull_number = p.number)`;
 
-/** Events may have been missed: what was read of the items' own pull requests is not believed any more. */
+/** The App was away: what was read of the items' own pull requests is not believed any more. */
 export async function forgetReadings(db: Db, repositoryId: number): Promise<void> {
   await sql`
     update pull_request p set read_at = null, read_due_at = null
@@ -138,11 +140,15 @@ export async function readForgotten(db: Db, repositoryId: number): Promise<void>
   );
 }
 
-/** Plans the reading of every item's own open pull request, without taking back what is known of it. */
-export async function planOwnReadings(db: Db, repositoryId: number): Promise<void> {
+/**
+ * Plans the reading of every item's own open pull request, `withReviews` or without. What is known of it is not taken
+ * back: of two that are an item's, the one that is read first must not stand alone until the other is read.
+ */
+export async function planOwnReadings(db: Db, repositoryId: number, withReviews: boolean): Promise<void> {
   await sql`
-    update pull_request p set read_due_at = db_now()
-    where p.repository_id = ${repositoryId} and p.read_due_at is null and ${isOwnAndOpen}`.execute(db);
+    update pull_request p set read_due_at = coalesce(p.read_due_at, db_now()), reviews_due = p.reviews_due or ${withReviews}
+    where p.repository_id = ${repositoryId} and ${isOwnAndOpen}
+      and (p.read_due_at is null or ${withReviews} and not p.reviews_due)`.execute(db);
 }
 
 /** Something happened to these pull requests that GitHub's word about merging may not know of. */

@@ -207,7 +207,13 @@ export async function saveReview(trx: Trx, review: Selectable<PullRequestReviewT
           reviewer_association: review.reviewer_association,
         })
         // A dismissal is the last word; its review's own news may come later.
-        .where("pull_request_review.state", "!=", "dismissed"),
+        .where("pull_request_review.state", "!=", "dismissed")
+        // What is read once more as it was is not written.
+        .where(
+          sql<boolean>`(pull_request_review.state, pull_request_review.commit_sha, pull_request_review.reviewer_type,
+            pull_request_review.reviewer_association) is distinct from (${review.state}::text, ${review.commit_sha}::text,
+            ${review.reviewer_type}::text, ${review.reviewer_association}::text)`,
+        ),
     )
     .execute();
 }

@@ -48,7 +48,7 @@ export async function restOf(
               and case when exists (select 1 from item b where b.repository_id = l.target_repository_id
                   and b.number = l.target_number and l.target_repository_id = i.repository_id and b.enrolled
                   and b.state is null) then false
-                else not blocker_satisfied(l.target_repository_id, l.target) end))
+                else not edge_satisfied(l.repository_id, l.number, l.target_repository_id, l.target) end))
         or exists (select 1 from suspected i
           where attempts_of(i.repository_id, i.number, i.attempts_after) >= coalesce(i.threshold, ${poisonThreshold}::int))
         as "isStuck",

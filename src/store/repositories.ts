@@ -21,6 +21,8 @@ export interface Repository {
   readonly local: boolean;
   /** It is being read, or about to be. */
   readonly backfillPending: boolean;
+  /** When it was first heard of here. */
+  readonly knownSince: Date;
 }
 
 export interface RepositoryIdentity {
@@ -43,6 +45,7 @@ const COLUMNS = [
   "settings",
   "current_name",
   "backfill_state",
+  "created_at",
 ] as const;
 
 interface RepositoryRow {
@@ -56,6 +59,7 @@ interface RepositoryRow {
   settings: object;
   current_name: boolean;
   backfill_state: string;
+  created_at: Date;
 }
 
 const toRepository = (row: RepositoryRow): Repository => ({
@@ -70,6 +74,7 @@ const toRepository = (row: RepositoryRow): Repository => ({
   local: row.id < 0,
   currentName: row.current_name,
   backfillPending: row.backfill_state === "pending",
+  knownSince: row.created_at,
 });
 
 /** The repository that has this name now, any case. */

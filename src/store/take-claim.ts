@@ -1,4 +1,7 @@
-/** The one call that decides and grants a claim (`take_claim` in migrations/0021): round trips decide its speed. */
+/**
+ * The one call that decides and grants a claim (`take_claim` in migrations/0021; `claim_at_once` in 0026): round trips
+ * decide its speed.
+ */
 
 import type { RecordRef } from "../domain/record-key.ts";
 import type { ResourceMode } from "../domain/settings.ts";
@@ -80,6 +83,10 @@ const TAKE_CLAIM: SharedCall = {
   text: `select json_build_object(
     'claim', take_claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14),
     'anchored', exists (select 1 from anchor where repository_id = $1 and topic = $2 and id = $3)) as answer`,
+  forOne: {
+    name: "claim_at_once",
+    text: "select claim_at_once($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) as answer",
+  },
 };
 
 interface Answer {

@@ -107,13 +107,15 @@ export async function listTransitions(
         t.to_role as "to", t.summary, t.fence
       from transition t where t.repository_id = ${repositoryId} and t.number = ${number}
       union all
-      select g.granted_at, '1' || lpad(g.fence::text, 19, '0'), 'start', g.actor, 'queue', 'work', null, g.fence
+      select g.granted_at, '1' || lpad(g.fence::text, 19, '0'), 'start', g.actor,
+        resting_role(g.repository_id, ${number}::int, g.granted_at), 'work', null, g.fence
       from claim_grant g
       where g.repository_id = ${repositoryId} and g.topic = 'backlog' and g.id = ${`issue-${number}`}
       union all
       select coalesce(g.ended_at, c.lease_expires_at), '0' || lpad(g.fence::text, 19, '0'),
         case when g.ended = 'released' then 'release' when g.ended = 'undelivered' then 'undelivered' else 'lapse' end,
-        g.actor, 'work', 'queue', null, g.fence
+        g.actor, 'work',
+        resting_role(g.repository_id, ${number}::int, coalesce(g.ended_at, c.lease_expires_at)), null, g.fence
       from claim_grant g
       left join claim c on c.repository_id = g.repository_id and c.topic = g.topic and c.id = g.id
         and c.fence = g.fence and c.live and c.lease_expires_at <= db_now()

@@ -84,6 +84,65 @@ describe("at once", () => {
     );
   });
 
+  it("one that comes alone is answered and written as one of many is", async () => {
+    const facts = async () => {
+      const written = await Promise.all(
+        ["claim", "claim_grant", "outbox"].map((table) =>
+          database.pool.query(`select to_jsonb(t) as row from ${table} t order by t`),
+        ),
+      );
+      return JSON.stringify(written.map(({ rows }) => rows))
+        .replaceAll(/[0-9]{4}-[0-9]{2}-[0-9T:.+]+/g, "a time")
+        .replaceAll(/"id":[0-9]+/g, '"id":0');
+    };
+    const withoutTimes = (row: ClaimRow | undefined) =>
+      row?.granted
+        ? {
+            ...row,
+            fence: 0,
+            grantedAt: "",
+            leaseExpiresAt: "",
+            previous: row.previous && { ...row.previous, fence: 0 },
+          }
+        : { ...row, retryAfterMs: 0 };
+    const nameless = (text: string, fences: readonly number[]) =>
+      fences.reduce((shorter, fence, index) => shorter.replaceAll(String(fence), `token ${index}`), text);
+    const history = async (ask: () => Promise<ClaimRow | undefined>) => {
+      await database.pool.query("truncate claim, claim_grant, outbox");
+      const first = await ask();
+      const refused = await ask();
+      // Lapsed, and taken again by the same owner.
+      await database.pool.query("update claim set lease_expires_at = granted_at where id = 'issue-10'");
+      const again = await ask();
+      await database.pool.query("delete from claim where id <> 'issue-10'");
+      await database.pool.query("delete from claim_grant where id <> 'issue-10'");
+      await database.pool.query("delete from outbox where issue_number <> 10");
+      return {
+        answers: [first, refused, again].map(withoutTimes),
+        written: nameless(await facts(), [fenceOf(first), fenceOf(again)]),
+      };
+    };
+    const alone = await history(() => take(10));
+    const beside = await history(async () => (await Promise.all([take(10), take(11), take(12)]))[0]);
+    expect(alone.answers.map((row) => row?.granted)).toEqual([true, false, true]);
+    expect(alone).toEqual(beside);
+  });
+
+  it("one that comes alone and must wait for a lock keeps nobody else waiting", async () => {
+    const holder = await database.pool.connect();
+    try {
+      await holder.query("begin");
+      await holder.query(`select pg_advisory_xact_lock(hashtextextended('10/backlog/issue-${EPIC}', 7203))`);
+      const below = take(PART);
+      await new Promise((resolve) => setImmediate(resolve));
+      expect((await take(10)).granted).toBe(true);
+      await holder.query("commit");
+      expect((await below).granted).toBe(true);
+    } finally {
+      holder.release();
+    }
+  });
+
   it("one item is asked for thirty times and granted once; what is refused beside grants is refused", async () => {
     const asked = Array.from({ length: 30 }, (_, index) => take(10, `w/${index}`));
     const beside = [take(999), take(11), take(12)];

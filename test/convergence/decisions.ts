@@ -32,7 +32,14 @@ export async function wrongDecisions(
       if (issue.pull !== null || isConverted(issue)) continue;
       const told = (what: string): void => void found.push(`${repo.name}#${issue.number}: ${what}`);
       judge(issue, items.get(issue.number) ?? null, history, told);
-      await doubled(pool, repo.id, issue, told);
+      // What was promised where it was before a transfer, GitHub takes to where it is.
+      const places = history.moved.has(issue) ? repos : [repo];
+      await doubled(
+        pool,
+        places.map(({ id }) => id),
+        issue,
+        told,
+      );
     }
   }
   return found;
@@ -81,7 +88,7 @@ function judge(issue: Issue, item: ItemRow | null, history: TrueHistory, told: (
 /** Of the App's own comments no more stand than were promised: one for each promise. */
 async function doubled(
   pool: pg.Pool,
-  repositoryId: number,
+  repositoryIds: readonly number[],
   issue: Issue,
   told: (what: string) => void,
 ): Promise<void> {
@@ -89,10 +96,10 @@ async function doubled(
     .filter(({ author }) => author.login === "leasehold[bot]")
     .map(({ body }) => promiseOf(body.split("\n")[0] ?? ""));
   for (const [name, all] of Object.entries(Object.groupBy(names, (each) => each))) {
-    const { rows } = await pool.query("select 1 from outbox where repository_id = $1 and promise = $2", [
-      repositoryId,
-      name,
-    ]);
+    const { rows } = await pool.query(
+      "select 1 from outbox where repository_id = any ($1) and promise = $2",
+      [repositoryIds, name],
+    );
     if ((all?.length ?? 0) > rows.length)
       told(`${name} was promised ${rows.length} times and stands ${all?.length}`);
   }

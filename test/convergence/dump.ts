@@ -10,7 +10,7 @@ const OF_THE_READING = ["repository", "reading_seen"];
 /** Rows in which the reading keeps notes of its own besides: of these the values count, without the notes. */
 const NOTES: Readonly<Record<string, readonly string[]>> = {
   configuration: ["version"],
-  pull_request: ["reads", "moved_at", "read_at", "read_due_at", "read_leased_until"],
+  pull_request: ["reads", "moved_at", "read_at", "read_due_at", "read_leased_until", "reviews_due"],
 };
 
 /** For each table a digest. */

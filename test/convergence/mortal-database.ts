@@ -42,7 +42,7 @@ export function mortalDatabase(url: string, onDeath: () => void): MortalDatabase
     const mortal: Query = (...sent) => {
       left -= 1;
       if (left < 0) die();
-      if (!isDead) return query(...sent);
+      if (!isDead) return query(...named(sent));
       const done: unknown = sent.at(-1);
       if (typeof done !== "function") return Promise.reject(new ProcessDied());
       done(new ProcessDied());
@@ -62,6 +62,17 @@ export function mortalDatabase(url: string, onDeath: () => void): MortalDatabase
       await untilGone(url, [...sessions]);
     },
   };
+}
+
+const names = new Map<string, string>();
+
+/** A game asks the same few hundred statements a thousand times: PostgreSQL parses and plans each once. */
+function named(sent: readonly unknown[]): readonly unknown[] {
+  const [text, values, ...rest] = sent;
+  if (typeof text !== "string" || !Array.isArray(values)) return sent;
+  const name = names.get(text) ?? `s${names.size}`;
+  names.set(text, name);
+  return [{ name, text, values }, ...rest];
 }
 
 /** A session that is still being ended may hold locks, and what comes next would depend on how fast it goes. */

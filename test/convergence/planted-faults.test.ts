@@ -1,4 +1,4 @@
-/** The test of the test: two faults that a mirror may have are planted in the program, and the games find each of them. */
+/** The test of the test: three faults that a mirror may have are planted in the program, and the games find each of them. */
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { play, type Stage } from "./play.ts";
@@ -6,7 +6,7 @@ import { setStage } from "./stage.ts";
 
 /** The fault that is planted now. The modules that it stands in are replaced in this file only: the program has no such switch. */
 const planted = vi.hoisted(() => ({
-  fault: null as null | "older wins" | "anybody is human",
+  fault: null as null | "older wins" | "anybody is human" | "writes blindly",
 }));
 
 vi.mock(import("../../src/domain/mirror-merge.ts"), async (original) => {
@@ -25,6 +25,14 @@ vi.mock(import("../../src/services/ask-actor.ts"), async (original) => {
     ...real,
     isOfHuman: async (...asked) => planted.fault === "anybody is human" || (await real.isOfHuman(...asked)),
     askHuman: async (...asked) => planted.fault === "anybody is human" || (await real.askHuman(...asked)),
+  };
+});
+vi.mock(import("../../src/github/reads.ts"), async (original) => {
+  const real = await original();
+  return {
+    ...real,
+    hasOwnComment: async (...asked) =>
+      planted.fault !== "writes blindly" && (await real.hasOwnComment(...asked)),
   };
 });
 
@@ -58,5 +66,10 @@ describe("a planted fault is found", () => {
   it("who did it is not asked", async () => {
     planted.fault = "anybody is human";
     expect(await isFound(/admitted: true, by its history false/, 1)).toBe(true);
+  }, 300_000);
+
+  it("a comment that may stand is posted again without looking", async () => {
+    planted.fault = "writes blindly";
+    expect(await isFound(/was promised 1 times and stands 2/, 1)).toBe(true);
   }, 300_000);
 });

@@ -30,6 +30,8 @@ export interface Stage {
 
 /** Longer than any lease that a dead process leaves behind. */
 const AFTER_DEATH_SECONDS = 400;
+/** Longer than the pause before a write that failed once is tried again. */
+const RETRIED_SECONDS = 5;
 /** News of a change so old is not waited for any more by a reading that sees it. */
 const SETTLED_SECONDS = 130;
 /** How many times a delivery or a write is tried again at most before everything is expected to be at rest. */
@@ -138,6 +140,8 @@ class Game {
           kind: "effect-then-status",
           status: 502,
         });
+      case "comment in doubt":
+        return this.#commentInDoubt(program);
       case "restart":
         history.tell("  restarts");
         return this.#bury();
@@ -160,6 +164,8 @@ class Game {
       "reconcile",
       "die",
       "lost answer",
+      "comment in doubt",
+      "comment in doubt",
       "restart",
     ] as const);
   }
@@ -180,6 +186,26 @@ class Game {
     });
     history.tell(`  ${path} is claimed: ${answer?.granted ?? answer?.code}`);
     if (answer?.granted) this.#claims.push({ path, fencingToken: answer.fencingToken });
+  }
+
+  /**
+   * GitHub takes a comment, and whoever wrote it does not hear of it: the answer is lost, or the process dies. It is tried
+   * again while the news of it is still under way.
+   */
+  async #commentInDoubt(program: HandProgram): Promise<void> {
+    const { random, history } = this.#scene;
+    await program.work();
+    const dies = random.chance(0.4);
+    history.tell(`  ${dies ? "dies when GitHub has taken" : "the answer is lost to"} the next comment`);
+    const lost = dies
+      ? { kind: "effect-then-drop" as const, strike: () => program.dieAfter(0) }
+      : { kind: "effect-then-status" as const, status: 502 };
+    this.#stage.github.fault({ method: "POST", path: /\/issues\/\d+\/comments$/, ...lost });
+    await this.#claim(program);
+    await program.work();
+    // A lease of a dead process, and the pause before another try.
+    await this.#stage.clock.pass(RETRIED_SECONDS);
+    await (await this.#living()).work();
   }
 
   /** Whatever is still under way arrives, and everything is worked off that is due now or is tried again later. */
@@ -269,7 +295,7 @@ class Game {
     const { program } = this.#stage;
     program?.dieAfter(Number.POSITIVE_INFINITY);
     if (program?.isDead) await this.#bury();
-    await this.#stage.pool.query("update repository set installed = false");
+    await this.#stage.pool.query("update repository set installed = false where installed");
     await this.#stage.pool.query("delete from inbox");
   }
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { itemsOfPull, judgeMerge, type MergedPull } from "../../src/domain/completion.ts";
+import { isNewsOfMerge, itemsOfPull, judgeMerge, type MergedPull } from "../../src/domain/completion.ts";
 import type { ItemState } from "../../src/domain/item-state.ts";
 
 const pull = (facts: Partial<MergedPull> = {}): MergedPull => ({
@@ -31,6 +31,40 @@ describe("itemsOfPull", () => {
     ["several items", pull({ headRef: "feat/issue-7" }), [20, 3], [9], [3, 7, 9, 20]],
   ])("%s", (_, facts, closes, recorded, items) =>
     expect(itemsOfPull(facts, closes, recorded)).toEqual(items),
+  );
+});
+
+describe("isNewsOfMerge", () => {
+  const at = (minute: number): Date => new Date(Date.UTC(2026, 8, 6, 12, minute));
+  const KNOWN_SINCE = at(0);
+  const open = { mergedAt: null };
+  const merged = { mergedAt: at(30) };
+  it.each<[string, string | null, Date | null, typeof open | typeof merged | null, boolean]>([
+    ["not merged", "closed", null, open, false],
+    ["the event", "closed", at(30), open, true],
+    ["the event, which comes again", "closed", at(30), merged, true],
+    [
+      "another event of one that was open: its own was lost, or comes later",
+      "review_requested",
+      at(30),
+      open,
+      true,
+    ],
+    ["another event of one whose merge is known", "review_requested", at(30), merged, false],
+    ["another event of one that was never heard of", "labeled", at(30), null, true],
+    ["a reading of one that was open", null, at(30), open, true],
+    ["a reading of one whose merge is known", null, at(30), merged, false],
+    ["one that was never heard of", null, at(30), null, true],
+    [
+      "one that was merged before the repository was heard of",
+      null,
+      new Date(Date.UTC(2026, 8, 5)),
+      null,
+      false,
+    ],
+    ["but not by the event of it", "closed", new Date(Date.UTC(2026, 8, 5)), null, true],
+  ])("%s", (_, action, mergedAt, known, isNews) =>
+    expect(isNewsOfMerge({ action, mergedAt }, known, KNOWN_SINCE)).toBe(isNews),
   );
 });
 

@@ -259,6 +259,22 @@ describe("planFromHistory", () => {
       ["complete"],
     ],
     [
+      "of two closes in one second the list's last decides, though the other was heard of",
+      facts(
+        { ended: stateAct("closed", 20, { overruled: true, reason: "not_planned" }) },
+        { state: "complete", stateEventAt: at(20) },
+      ),
+      ["cancel"],
+    ],
+    [
+      "but none that is older than the decision",
+      facts(
+        { ended: stateAct("closed", 20, { overruled: true, reason: "not_planned" }) },
+        { state: "complete", stateEventAt: at(21) },
+      ),
+      [],
+    ],
+    [
       "for the reason that it had then",
       facts({ ended: stateAct("closed", 20, { overruled: true, reason: "not_planned" }) }),
       ["cancel"],

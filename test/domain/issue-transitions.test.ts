@@ -91,6 +91,12 @@ describe("enrolment (sections 2 and 3)", () => {
       [gated, ADD_GATE],
     ],
     [
+      "its text is an agent's by now, of whose edit the news came first",
+      { ...NEW, event: EDITED, actor: AGENT },
+      [gated, ADD_GATE],
+    ],
+    ["or a human's", { ...NEW, event: EDITED, actor: HUMAN }, [admitted]],
+    [
       "who labels it changes nothing of who wrote it",
       { ...NEW, event: labeled("backlog"), author: AGENT },
       [gated, ADD_GATE],
@@ -690,5 +696,6 @@ describe("readsNeeded", () => {
     expect(reads(event("deleted"), null)).toEqual(NONE);
     expect(reads(labeled("backlog"), null, issue(["stale"]))).toMatchObject({ author: true, stale: true });
     expect(reads(labeled("stale"), null, issue(["stale"]))).toMatchObject({ sender: true, events: true });
+    expect(reads(EDITED, null)).toMatchObject({ author: true, sender: true });
   });
 });

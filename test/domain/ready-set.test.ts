@@ -182,6 +182,7 @@ describe("defects (section 6: tag, state, blocker and base-branch defects take a
   });
 
   it.each<DefectCode>([
+    "doubtful_merge",
     "claimed_but_unmarked",
     "marker_without_grant",
     "label_removed_by_agent",

@@ -18,14 +18,24 @@ const told = (facts: Partial<ItemFacts>): string[] => {
 describe("why an item is not offered, in words", () => {
   it.each<[string, Partial<ItemFacts>, RegExp]>([
     ["no item", { enrolled: false }, /no item of the backlog/],
-    ["complete", { state: "complete" }, /^is complete$/],
+    ["complete", { state: "complete", issueOpen: false }, /^is complete$/],
+    [
+      "complete, its issue reopened by an agent",
+      { state: "complete" },
+      /^is complete; .*close and reopen it as a human/,
+    ],
+    [
+      "cancelled, its issue reopened by an agent",
+      { state: "cancelled" },
+      /^is cancelled; .*reopen it as a human/,
+    ],
     [
       "parked with a question",
       { state: "parked", rulingOwner: "tess", question: "Which?" },
       /tess must rule: Which\?; a human unparks it by taking the label parked off/,
     ],
     ["parked for its attempts", { state: "parked" }, /^is parked; a human unparks it/],
-    ["cancelled", { state: "cancelled" }, /cancelled; a human brings it back by reopening/],
+    ["cancelled", { state: "cancelled", issueOpen: false }, /cancelled; a human brings it back by reopening/],
     ["closed by an agent", { issueOpen: false }, /closed, but not by a human as completed: reopen it/],
     ["at home elsewhere", { tags: tagsWith("homeRegion:", "homeRegion:eu") }, /its home region is eu/],
     ["a grouping", { parts: 1, openParts: 1 }, /its parts are worked on, not it/],

@@ -48,7 +48,8 @@ describe("reasonsAgainst", () => {
           reason: "blocked",
           on: [],
           detail:
-            "repo/o/other/mem/backlog/issue-9 blocks: Leasehold is not installed there, so nothing is known of it",
+            "repo/o/other/mem/backlog/issue-9 blocks: Leasehold is not installed there and cannot see its state; install " +
+            "it there, or mark it as a blocker on GitHub, whose list Leasehold reads",
         },
       ],
     ],

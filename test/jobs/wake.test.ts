@@ -1,7 +1,10 @@
 /** Wakes of the drains: seldom enough to cost nothing under load, and never lost. */
 
+import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from "kysely";
+import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { spaced } from "../../src/edges/jobs/wake.ts";
+import { createWake, spaced } from "../../src/edges/jobs/wake.ts";
+import type { Tables } from "../../src/store/schema.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -57,5 +60,44 @@ describe("spaced", () => {
     await vi.advanceTimersByTimeAsync(60);
     wake();
     expect(runs).toHaveLength(2);
+  });
+});
+
+describe("the outbox", () => {
+  /** Wakes it twice within a moment, and answers which jobs were asked for, and how often it was worked off here. */
+  const woken = async (drainsHere: boolean, ended = new AbortController()) => {
+    const jobs: unknown[] = [];
+    const db = new Kysely<Tables>({
+      dialect: {
+        createAdapter: () => new PostgresAdapter(),
+        createDriver: () => new DummyDriver(),
+        createIntrospector: (inner) => new PostgresIntrospector(inner),
+        createQueryCompiler: () => new PostgresQueryCompiler(),
+      },
+      log: ({ query }) => void jobs.push(query.parameters[0]),
+    });
+    let drained = 0;
+    const wake = createWake(db, pino({ level: "silent" }), ended.signal, () => {
+      drained += 1;
+      return drainsHere;
+    });
+    wake.outbox();
+    wake.outbox();
+    await vi.advanceTimersByTimeAsync(500);
+    return { jobs, drained };
+  };
+
+  it("is worked off where the promise was made, without a job", async () => {
+    expect(await woken(true)).toEqual({ jobs: [], drained: 2 });
+  });
+
+  it("is left to whoever takes the job where this process cannot tell GitHub", async () => {
+    expect(await woken(false)).toEqual({ jobs: ["outbox", "outbox"], drained: 2 });
+  });
+
+  it("is not woken when the database is about to be closed", async () => {
+    const ended = new AbortController();
+    ended.abort();
+    expect(await woken(false, ended)).toEqual({ jobs: [], drained: 0 });
   });
 });

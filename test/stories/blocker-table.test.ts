@@ -286,7 +286,12 @@ describe("the target of a blockedBy edge", () => {
         },
       ]);
       expect(defects).toEqual([]);
-      expect(await api.claim(dependent, "w/asks")).toMatchObject({ granted: false, reason: "blocked" });
+      expect(await api.claim(dependent, "w/asks")).toMatchObject({
+        granted: false,
+        reason: "blocked",
+        blockers: [],
+        detail: expect.stringContaining("its reasons say more"),
+      });
       const { dependencies } = await api.repo("GET", `/items/${dependent}/dependencies`);
       expect(dependencies).toMatchObject([{ key, status: "unknown", satisfied: false }]);
     }

@@ -328,13 +328,25 @@ describe("a merge elsewhere", () => {
     expect(await defectsOf(devApi, number)).toContain("wrong_base");
   });
 
-  it("[54] closed unmerged with a bors title is nothing", async () => {
+  it("[54] closed unmerged with a bors title is flagged, and completes nothing until a human says so", async () => {
     const number = await readyItem(dev);
     const pull = pullInto("dev", `Fixes #${number}`);
     dev.as("alice").editPull(pull, { title: "[Merged by Bors] - Work" });
     dev.as("alice").closePull(pull);
     await world.settled();
-    await expectLive(devApi, number);
+    await expectReady(devApi, number);
+    expect((await devApi.item(number)).defects).toEqual([
+      {
+        code: "doubtful_merge",
+        number,
+        value: `#${pull}`,
+        detail: expect.stringContaining("close the issue as completed"),
+        since: expect.any(String),
+      },
+    ]);
+    dev.as("alice").close(number, "completed");
+    await world.settled();
+    expect(await devApi.item(number)).toMatchObject({ state: "complete", defects: [] });
   });
 });
 
@@ -342,8 +354,6 @@ describe("what names an item and does not complete it", () => {
   it.each([
     ["[56] another word", (n: number) => `prefixes #${n}, closing #${n}`],
     ["[56] another repository", (n: number) => `Fixes other/dev#${n}`],
-    ["[57] a negation", (n: number) => `This does not fix #${n}.`],
-    ["[57] a link to a comment", (n: number) => `Fix https://github.com/acme/dev/issues/${n}#issuecomment-1`],
     ["[58] code", (n: number) => `\`Fixes #${n}\`\n\n\`\`\`\nFixes #${n}\n\`\`\``],
     ["[58] a quotation", (n: number) => `> Fixes #${n}`],
     ["[61] a revert", (n: number) => `Reverts acme/dev#12\n\nFixes #${n}`],
@@ -353,6 +363,41 @@ describe("what names an item and does not complete it", () => {
     await world.settled();
     await expectLive(devApi, number);
     expect(dev.issue(number).state).toBe("open");
+    expect(await defectsOf(devApi, number)).toEqual([]);
+  });
+
+  it.each([
+    ["[57] a negation", (n: number) => `This does not fix #${n}.`, "denies it"],
+    [
+      "[57] a link to a comment",
+      (n: number) => `Fix https://github.com/acme/dev/issues/${n}#issuecomment-1`,
+      "a place within its page",
+    ],
+    [
+      "[58] a linked form",
+      (n: number) => `Closes [#${n}](https://github.com/acme/dev/issues/${n})`,
+      "closes some and not others",
+    ],
+  ])("%s, which is flagged until the text leaves no doubt", async (_, body, why) => {
+    const number = await readyItem(dev);
+    const pull = pullInto("dev", body(number));
+    await world.settled();
+    expect(await defectsOf(devApi, number)).toEqual([]);
+    dev.as("alice").merge(pull);
+    await world.settled();
+    await expectReady(devApi, number);
+    const detail = expect.stringContaining(why);
+    expect((await devApi.item(number)).defects).toMatchObject([
+      { code: "doubtful_merge", value: `#${pull}`, detail },
+    ]);
+    const report = await devApi.repo("GET", "/report");
+    expect(report.defects).toContainEqual(
+      expect.objectContaining({ number, code: "doubtful_merge", detail }),
+    );
+    expect(report.divergences).toContainEqual(expect.objectContaining({ number, leasehold: "live" }));
+    dev.as("alice").editPull(pull, { body: "Some work." });
+    await world.settled();
+    expect(await defectsOf(devApi, number)).toEqual([]);
   });
 
   it("[57] closed by GitHub all the same on its default branch, the human's close counts", async () => {

@@ -163,12 +163,12 @@ describe("row 63: a native blocker", () => {
       const { blocking_issue: _, blocking_issue_repo: __, ...rest } = first?.body ?? {};
       await arrives("issue_dependencies", rest);
       stories.later();
+      const path = `/repos/acme/widgets/issues/${item}/dependencies/blocked_by`;
+      // The list of one that is blocked from elsewhere is read besides, now and then.
+      expect(world.github.requestsTo("GET", path).length > 0).toBe(blocker !== mirrored);
     }
     const links = await linksOf(item);
     expect(links.blockedBy.sort()).toEqual([keyOf(hidden, "acme/private"), keyOf(mirrored)].sort());
-    expect(
-      world.github.requestsTo("GET", `/repos/acme/widgets/issues/${item}/dependencies/blocked_by`),
-    ).toHaveLength(1);
   });
 
   it("that GitHub shows to nobody here blocks all the same, until it is removed", async () => {

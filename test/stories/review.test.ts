@@ -302,6 +302,13 @@ describe("ready again", () => {
     repo.as("bob").closePull(pull);
     await world.settled();
     expect(await api.item(number)).toMatchObject({ role: "queue", resumable: false, reasons: [] });
+    // The pull request that went away is named, not the item.
+    expect((await api.repo("GET", `/items/${number}/transitions`)).transitions[0]).toMatchObject({
+      trigger: "review",
+      actor: `#${pull}`,
+      from: "review",
+      to: "queue",
+    });
     repo.as("bob").reopenPull(pull);
     await world.settled();
     await expectResumable(number);
@@ -362,6 +369,37 @@ describe("whose pull request it is", () => {
       await api.release(number, fencingToken);
       await expectResumable(number);
     }
+  });
+
+  it("one that was opened under a claim shows in the roles that the claims came from and ended in", async () => {
+    const number = await readyItem();
+    const first = await granted(api, number, "w/1");
+    const pull = repo.as("bob").openPull({ head: `feat/issue-${number}` });
+    repo.checkSuite(pull, { status: "completed" });
+    await world.settled();
+    await api.release(number, first.fencingToken);
+    const second = await granted(api, number, "w/2");
+    await api.release(number, second.fencingToken);
+    repo.as("bob").closePull(pull);
+    await world.settled();
+    const third = await granted(api, number, "w/3");
+    const { transitions } = await api.repo("GET", `/items/${number}/transitions`);
+    const told = transitions.map(
+      (each: { trigger: string; from: string; to: string; fencingToken: number }) => [
+        each.trigger,
+        each.from,
+        each.to,
+        each.fencingToken,
+      ],
+    );
+    expect(told.toReversed()).toEqual([
+      ["start", "queue", "work", first.fencingToken],
+      ["release", "work", "review", first.fencingToken],
+      ["start", "review", "work", second.fencingToken],
+      ["release", "work", "review", second.fencingToken],
+      ["review", "review", "queue", null],
+      ["start", "queue", "work", third.fencingToken],
+    ]);
   });
 
   it("one that was there before its issue became an item is", async () => {

@@ -1,6 +1,6 @@
 /** Who calls: the bearer token, checked in constant time. It fails closed. */
 
-import { createHash, timingSafeEqual } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
 import type { FastifyRequest } from "fastify";
 import type { Capability } from "../../contract/capability.ts";
 import { Problem } from "../../contract/problem.ts";
@@ -21,7 +21,7 @@ declare module "fastify" {
   }
 }
 
-export const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest();
+export const sha256 = (text: string): Buffer => hash("sha256", text, "buffer");
 
 /** Two secrets are the same, told in a time that does not depend on where they differ. */
 export const sameSecret = (given: string, wanted: string): boolean =>
@@ -46,9 +46,9 @@ export function callerFinder(deps: Deps, adminToken: string): CallerFinder {
     const token = bearerOf(request);
     if (token === null)
       throw unauthenticated("send the header Authorization: Bearer <token>; a maintainer makes one for you");
-    const hash = sha256(token);
-    if (timingSafeEqual(hash, adminHash)) return ADMIN;
-    const caller = await authenticate(deps, token, hash);
+    const tokenHash = sha256(token);
+    if (timingSafeEqual(tokenHash, adminHash)) return ADMIN;
+    const caller = await authenticate(deps, token, tokenHash);
     if (caller === null)
       throw unauthenticated("this token is not valid here: it is misspelt, was revoked, or has expired");
     return caller;

@@ -14,6 +14,7 @@ import { continueGroupings } from "../../services/continue-groupings.ts";
 import type { Deps } from "../../services/deps.ts";
 import { inboxWork, type Receive } from "../../services/drain-inbox.ts";
 import { drainInstallation } from "../../services/drain-outbox.ts";
+import { readForeignBlockers } from "../../services/foreign-blockers.ts";
 import type { KeyWatch } from "../../services/key-watch.ts";
 import { readDueBranch } from "../../services/read-anchors.ts";
 import { readDuePull } from "../../services/read-pulls.ts";
@@ -40,6 +41,8 @@ export interface JobsOptions {
 }
 
 export interface Jobs {
+  /** Works the outbox off in this process. False: it cannot tell GitHub anything now, and another one may. */
+  drainOutbox(): boolean;
   /** Stops taking jobs, lets those under way come to a stop, and answers within the time given. */
   stop(withinMs: number): Promise<void>;
 }
@@ -58,6 +61,8 @@ const ANCHOR_LOOPS = 2;
 const AUDIT_SECONDS = 300;
 /** How often it is looked for repositories whose reading is due; at most this long it takes to begin. */
 const READINGS_SECONDS = 30;
+/** How often it is looked for items whose blockers elsewhere are to be read. */
+const BLOCKERS_SECONDS = 30;
 /** How long work under way may come to its own end before GitHub's requests are cut off. */
 const GRACE_MS = 3_000;
 /** How soon a runner that ended by itself is started again. */
@@ -104,6 +109,12 @@ export async function startJobs(deps: Deps, options: JobsOptions): Promise<Jobs>
   const ticker = setInterval(tick, options.tickMs);
   ticker.unref();
   return {
+    drainOutbox: () => {
+      // Without an App nobody is told: what is promised waits until there is one.
+      if (deps.github.app === null) return true;
+      if (deps.github.isUsable) drains.outbox.wake();
+      return deps.github.isUsable;
+    },
     stop: async (withinMs) => {
       clearInterval(ticker);
       stopping.abort();
@@ -209,6 +220,10 @@ function taskList(deps: Deps, options: JobsOptions, drains: Drains, stopping: Ab
       await askForJob(deps.db, "readings", { key: "readings", inSeconds: READINGS_SECONDS, keep: true });
       await startDueReadings(deps, options.reconcileSeconds);
     },
+    blockers: async () => {
+      await askForJob(deps.db, "blockers", { key: "blockers", inSeconds: BLOCKERS_SECONDS, keep: true });
+      while (!stopping.aborted && (await readForeignBlockers(deps, options.reconcileSeconds)));
+    },
     backfill: async (payload) => {
       await backfill(deps, BackfillPayload.parse(payload).repositoryId, stopping);
     },
@@ -232,6 +247,7 @@ async function lookForWork(deps: Deps, options: JobsOptions): Promise<void> {
   await askForJob(deps.db, "sweep", { key: "sweep", inSeconds: options.sweepSeconds, keep: true });
   await askForJob(deps.db, "audit", { key: "audit", inSeconds: AUDIT_SECONDS, keep: true });
   await askForJob(deps.db, "readings", { key: "readings", inSeconds: READINGS_SECONDS, keep: true });
+  await askForJob(deps.db, "blockers", { key: "blockers", inSeconds: BLOCKERS_SECONDS, keep: true });
   for (const repositoryId of await pendingBackfills(deps.db, 50)) {
     await askForJob(deps.db, "backfill", { key: `backfill:${repositoryId}`, payload: { repositoryId } });
   }

@@ -1,5 +1,5 @@
 /**
- * Wakes the drains after a commit: many wakes in a short time become one job. A wake that is lost with the
+ * Wakes the drains after a commit: many wakes in a short time become one. A wake that is lost with the
  * process costs only time, because every replica looks for waiting work now and then (`runner.ts`).
  */
 
@@ -30,8 +30,12 @@ export function spaced(run: () => Promise<void>, ms: number): () => void {
   };
 }
 
-/** `ended` is aborted when the database is about to be closed: nobody is woken after that. */
-export function createWake(db: Db, log: Logger, ended: AbortSignal): Wake {
+/**
+ * `ended` is aborted when the database is about to be closed: nobody is woken after that. `drainsHere` lets this process
+ * work the outbox off itself, and answers whether it does: a job for it would cost PostgreSQL more than the claim whose
+ * marker it is. Another process is asked only where this one cannot.
+ */
+export function createWake(db: Db, log: Logger, ended: AbortSignal, drainsHere: () => boolean): Wake {
   const ask = async (...[name, options]: DropFirst<Parameters<typeof askForJob>>): Promise<void> => {
     if (ended.aborted) return;
     await askForJob(db, name, options).catch((error: unknown) =>
@@ -40,7 +44,9 @@ export function createWake(db: Db, log: Logger, ended: AbortSignal): Wake {
   };
   return {
     inbox: spaced(() => ask("inbox", { key: "inbox" }), SPACE_MS),
-    outbox: spaced(() => ask("outbox", { key: "outbox" }), SPACE_MS),
+    outbox: spaced(async () => {
+      if (!ended.aborted && !drainsHere()) await ask("outbox", { key: "outbox" });
+    }, SPACE_MS),
     checks: spaced(() => ask("checks", { key: "checks" }), SPACE_MS),
     pulls: spaced(() => ask("pulls", { key: "pulls" }), SPACE_MS),
     anchors: spaced(() => ask("anchors", { key: "anchors" }), SPACE_MS),

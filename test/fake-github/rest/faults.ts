@@ -16,6 +16,8 @@ export type Fault = {
   headers?: Record<string, string>;
   body?: JsonObject | JsonObject[];
   delayMs?: number;
+  /** What else happens at that moment: after the effect, before the answer. */
+  strike?: () => void;
 };
 
 /** The faults that are lying in wait. */

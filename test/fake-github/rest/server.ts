@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Json } from "../json.ts";
@@ -115,11 +116,12 @@ export class ApiServer {
       });
     const outcome = await this.#strike(fault, act, response);
     if (outcome === null) return;
-    logged.status = outcome.status;
+    const answer = method === "GET" ? marked(outcome, request.headers["if-none-match"]) : outcome;
+    logged.status = answer.status;
     logged.endedMs = performance.now();
     send(response, this.#address.host, {
-      ...outcome,
-      headers: { date: this.#now().toUTCString(), ...outcome.headers },
+      ...answer,
+      headers: { date: this.#now().toUTCString(), ...answer.headers },
     });
   }
 
@@ -141,9 +143,11 @@ export class ApiServer {
         return null;
       case "effect-then-status":
         act();
+        fault.strike?.();
         return faultOutcome(fault);
       case "effect-then-drop":
         act();
+        fault.strike?.();
         response.destroy();
         return null;
     }
@@ -175,6 +179,14 @@ function decodePath(path: string): string {
 function faultOutcome(fault: Fault): Outcome {
   const status = fault.status ?? 502;
   return { status, headers: fault.headers ?? {}, body: fault.body ?? { message: "Server Error" } };
+}
+
+/** The same answer again is not told again, to whoever has its mark. */
+function marked(outcome: Outcome, known: string | undefined): Outcome {
+  if (outcome.status !== 200 || outcome.body === undefined) return outcome;
+  const etag = `"${createHash("sha256").update(JSON.stringify(outcome.body)).digest("hex")}"`;
+  const headers = { ...outcome.headers, etag };
+  return known === etag ? { status: 304, headers, body: undefined } : { ...outcome, headers };
 }
 
 async function readText(request: IncomingMessage): Promise<string> {
