@@ -9,10 +9,10 @@
 import { type Selectable, sql } from "kysely";
 import type { RecordRef } from "../domain/record-key.ts";
 import type { ClaimFacts } from "../domain/why-not.ts";
+import type { ClaimEnd, ClaimTable } from "./claim-schema.ts";
 import { dbNow } from "./clock.ts";
 import type { Db, Trx } from "./database.ts";
 import { holdLocalRepository } from "./records.ts";
-import type { ClaimEnd, ClaimTable } from "./schema.ts";
 
 export interface Claim extends ClaimFacts {
   readonly scope: string;

@@ -3,6 +3,7 @@
 import type { ColumnType, Generated, JSONColumnType } from "kysely";
 import type { AnchorTables } from "./anchor-schema.ts";
 import type { AuthoringTables } from "./authoring-schema.ts";
+import type { ClaimTables } from "./claim-schema.ts";
 import type { EventTables } from "./event-schema.ts";
 import type { HandoverTables } from "./handover-schema.ts";
 import type { LinkTables } from "./link-schema.ts";
@@ -169,64 +170,6 @@ export interface IncidentTable {
   since: Defaulted<Date>;
 }
 
-export interface ClaimTable {
-  repository_id: number;
-  topic: string;
-  id: string;
-  fence: number;
-  live: boolean;
-  owner: string;
-  actor: string;
-  region: string;
-  scope: Defaulted<string>;
-  lease_seconds: number;
-  granted_at: Timestamp;
-  lease_expires_at: Timestamp;
-  released_at: Timestamp | null;
-  reclaims: Defaulted<number>;
-  grants: Defaulted<number>;
-  resourced: Defaulted<boolean>;
-}
-
-export type ClaimEnd = "released" | "completed" | "parked" | "lapsed" | "superseded" | "undelivered";
-
-export interface ClaimGrantTable {
-  repository_id: number;
-  topic: string;
-  id: string;
-  fence: number;
-  owner: string;
-  actor: string;
-  region: string;
-  scope: string;
-  granted_at: Timestamp;
-  new_attempt: boolean;
-  previous_fence: number | null;
-  ended: ClaimEnd | null;
-  ended_at: Timestamp | null;
-  resourced: Defaulted<boolean>;
-  consumed: Defaulted<string[]>;
-}
-
-export interface ClaimMarkerTable {
-  repository_id: number;
-  issue_number: number;
-  fence: number;
-  comment_id: number;
-  owner: string;
-  by_app: boolean;
-  counted_at: Defaulted<Date>;
-}
-
-export interface FenceHomeTable {
-  singleton: Defaulted<boolean>;
-  postmaster_at: Timestamp;
-  sequence_file: string;
-  written_by: string;
-  cluster: number | null;
-  timeline: string | null;
-}
-
 export interface OutboxTable {
   repository_id: number;
   id: Generated<number>;
@@ -241,21 +184,6 @@ export interface OutboxTable {
   next_try_at: Defaulted<Date>;
   finished_at: Timestamp | null;
   revision: Defaulted<number>;
-}
-
-export interface ReplicaTable {
-  id: string;
-  alive_until: Timestamp;
-}
-
-export interface ClaimWaiterTable {
-  repository_id: number;
-  topic: string;
-  id: string;
-  ticket: Generated<number>;
-  replica: string;
-  scope: string;
-  queued_at: Defaulted<Date>;
 }
 
 export interface KeptAnswerTable {
@@ -277,12 +205,11 @@ export interface Tables
     LinkTables,
     AnchorTables,
     AuthoringTables,
+    ClaimTables,
     SyncTables,
     TokenTables,
     EventTables,
     ResourceTables {
-  replica: ReplicaTable;
-  claim_waiter: ClaimWaiterTable;
   installation: InstallationTable;
   repository: RepositoryTable;
   configuration: ConfigurationTable;
@@ -290,10 +217,6 @@ export interface Tables
   record: RecordTable;
   item: ItemTable;
   incident: IncidentTable;
-  claim: ClaimTable;
-  claim_grant: ClaimGrantTable;
-  claim_marker: ClaimMarkerTable;
-  fence_home: FenceHomeTable;
   outbox: OutboxTable;
   kept_answer: KeptAnswerTable;
   transition: TransitionTable;
