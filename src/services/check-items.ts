@@ -22,10 +22,10 @@ import { findRepositoryById, type Repository } from "../store/repositories.ts";
 /** Whoever changes one of them waits so long for the others. */
 const BATCH = 10;
 
-/** Looks at some items. False: none was waiting. */
-export async function checkItems(db: Db): Promise<boolean> {
+/** Looks at some items, so many at most. False: none was waiting. */
+export async function checkItems(db: Db, most = BATCH): Promise<boolean> {
   return inTransaction(db, async (trx) => {
-    const items = await takeChecks(trx, BATCH);
+    const items = await takeChecks(trx, most);
     for (const [repositoryId, rows] of Map.groupBy(items, (item) => item.repositoryId)) {
       await checkOf(
         trx,
@@ -55,12 +55,14 @@ async function checkOf(trx: Trx, repositoryId: number, numbers: readonly number[
   if (!repository) return;
   const { items } = await itemViews(trx, repositoryId, numbers, repository.settings);
   for (const item of items) {
-    const { facts, defects } = item;
-    const found = facts.enrolled ? tellingDefects(facts, defects) : [];
-    const isFlawed = found.some(({ code }) => isExcluding(code));
-    if (facts.enrolled && facts.state === null) await followEpic(trx, repository, item);
-    await keepDefects(trx, { repositoryId, number: facts.number }, found, isFlawed);
+    if (item.facts.enrolled && item.facts.state === null) await followEpic(trx, repository, item);
   }
+  const found = items.map(({ facts, defects }) => {
+    const telling = facts.enrolled ? tellingDefects(facts, defects) : [];
+    const isFlawed = telling.some(({ code }) => isExcluding(code));
+    return { number: facts.number, defects: telling, isFlawed };
+  });
+  await keepDefects(trx, repositoryId, found);
 }
 
 /**

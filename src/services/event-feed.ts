@@ -7,7 +7,7 @@
  * what was committed since (`number_events`), so that it does not matter which process made the change. While somebody
  * follows, it is looked twenty times a second: a notification in the transaction of each claim would make the commits of
  * claims wait for each other. That events got numbers is notified, and is a hint to read, not to look: numbering what came
- * meanwhile would be notified in turn, and so on for as long as somebody claims.
+ * meanwhile would be notified in turn.
  */
 
 import type { Logger } from "pino";

@@ -13,7 +13,6 @@ import type { View } from "../domain/scope.ts";
 import { isPhase, isPriority, tagValue } from "../domain/tags.ts";
 import { type Asker, type ItemFacts, roleFacts } from "../domain/why-not.ts";
 import type { Db } from "../store/database.ts";
-import { findResumes, type ResumeRow } from "../store/handover.ts";
 import { defectTimes } from "../store/item-checks.ts";
 import type { Repository } from "../store/repositories.ts";
 import { placeOf, visibleItems } from "../store/resources.ts";
@@ -30,36 +29,25 @@ export async function itemBody(
   asker: Asker,
   view: View | null = null,
 ): Promise<ItemBody> {
-  const [body] = await itemBodies(db, repository, [item], asker, { view });
+  const [body] = await itemBodies(db, repository, [item], asker, view);
   if (body === undefined) throw new Error("an item has one body");
   return body;
 }
 
-/** Several items: what is asked besides their views is asked of all at once, unless it is given. */
+/** Several items: what is asked besides their views is asked of all at once. */
 export async function itemBodies(
   db: Db,
   repository: Repository,
   items: readonly SeenItem[],
   asker: Asker,
-  {
-    view = null,
-    resumes: known,
-  }: { readonly view?: View | null; readonly resumes?: ReadonlyMap<number, ResumeRow> } = {},
+  view: View | null = null,
 ): Promise<ItemBody[]> {
-  const numbersOf = (some: readonly SeenItem[]): number[] => some.map(({ facts }) => facts.number);
-  const [resumes, times] = await Promise.all([
-    known ?? findResumes(db, repository.id, numbersOf(items)),
-    defectTimes(db, repository.id, numbersOf(items.filter(({ defects }) => defects.length > 0))),
-  ]);
-  return Promise.all(
-    items.map((item) =>
-      bodyOf(db, repository, item, asker, { resume: resumes.get(item.facts.number) ?? null, times, view }),
-    ),
-  );
+  const flawed = items.filter(({ defects }) => defects.length > 0).map(({ facts }) => facts.number);
+  const times = await defectTimes(db, repository.id, flawed);
+  return Promise.all(items.map((item) => bodyOf(db, repository, item, asker, { times, view })));
 }
 
 interface Around {
-  readonly resume: ResumeRow | null;
   readonly times: ReadonlyMap<string, Date>;
   /** Null: nobody in particular, who is told of no other item. */
   readonly view: View | null;
@@ -70,7 +58,7 @@ async function bodyOf(
   repository: Repository,
   item: SeenItem,
   asker: Asker,
-  { resume, times, view }: Around,
+  { times, view }: Around,
 ): Promise<ItemBody> {
   const { facts } = item;
   const held = isHeld(facts.claim, asker.now);
@@ -111,7 +99,7 @@ async function bodyOf(
       poison: isPoison(item.attempts.count, facts.threshold),
       reading: item.attempts.reading,
     },
-    resume: resume && resumeBlock(resume),
+    resume: item.resume && resumeBlock(item.resume),
     // Of use only to who may claim it now.
     resumable: isResumable(facts) && reasons.length === 0,
     stale: staleness(item.anchoring),

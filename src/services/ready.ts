@@ -11,7 +11,6 @@ import { type Verdict, whyNotReady } from "../domain/ready-set.ts";
 import { itemOfTarget } from "../domain/record-key.ts";
 import type { View } from "../domain/scope.ts";
 import type { Db } from "../store/database.ts";
-import { findResumes } from "../store/handover.ts";
 import { type ItemPage, itemReasons, itemViews, type JudgedItem } from "../store/item-facts.ts";
 import type { ItemView, Limits } from "../store/item-view.ts";
 import type { ItemRadius, RadiusInFlight } from "../store/radii.ts";
@@ -69,10 +68,9 @@ export async function ready(
     ? around.offered.length + countOf(around.flights, "offered") + countOf(held, "offered")
     : null;
   // The items are most of what this costs: those of both lists are read at the same time.
-  const [first, rest, resumes, meeting, counts, starving] = await Promise.all([
+  const [first, rest, meeting, counts, starving] = await Promise.all([
     inOrder(readyHead, itemViews),
     inOrder(around.waiting, itemReasons),
-    findResumes(db, repository.id, readyHead),
     meets,
     meets.then((items) => countStandings(db, where, enoughFor(others.size + items.length), offered)),
     around.offered.length === 0 ? restOf(db, repository.id, [...isFlying], settings) : null,
@@ -98,7 +96,7 @@ export async function ready(
   return {
     verdict: await verdictOf(db, repository, { ...count, wantsResource, flying: [...isFlying], starving }),
     pending: Math.min(count.pending, MOST_COUNTED),
-    ready: await itemBodies(db, repository, shown, { now: first.now, region }, { resumes }),
+    ready: await itemBodies(db, repository, shown, { now: first.now, region }),
     overlapping: meeting.slice(0, limit),
     waiting,
     inFlight: around.flights.slice(0, limit).map(({ number, leaseExpiresAt, isHeld }) => ({

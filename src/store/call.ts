@@ -105,8 +105,13 @@ export function callTogether<T>(
  */
 export async function preparedRows<T>(db: Db, { sql: text, parameters }: CompiledQuery<T>): Promise<T[]> {
   const pool = poolOf(db);
-  if (pool === null) return (await db.executeQuery<T>(CompiledQuery.raw(text, [...parameters]))).rows;
-  const query = { name: nameOf(text), text, values: [...parameters] };
+  const named = { name: nameOf(text), text };
+  if (pool === null) {
+    // Of a transaction's connection Kysely knows only texts; what it is given as one it hands to pg as it is.
+    const asText = named as unknown as string;
+    return (await db.executeQuery<T>(CompiledQuery.raw(asText, [...parameters]))).rows;
+  }
+  const query = { ...named, values: [...parameters] };
   return (await untilNotBrokenOff(() => pool.query<T & pg.QueryResultRow>(query))).rows;
 }
 

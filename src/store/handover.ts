@@ -25,24 +25,13 @@ export interface ResumeChange {
 }
 
 export async function findResume(db: Db, repositoryId: number, number: number): Promise<ResumeRow | null> {
-  return (await findResumes(db, repositoryId, [number])).get(number) ?? null;
-}
-
-/** The resume blocks that these items have. */
-export async function findResumes(
-  db: Db,
-  repositoryId: number,
-  numbers: readonly number[],
-): Promise<Map<number, ResumeRow>> {
-  const rows = await preparedRows(
+  const [row] = await preparedRows(
     db,
-    sql<ResumeRow & { number: number }>`
-    select number, branch, pull_number as "pullNumber", sha, note, fence, owner, written_at as "writtenAt"
-    from resume_block where repository_id = ${repositoryId} and number = any (${[...numbers]}::int[])`.compile(
-      db,
-    ),
+    sql<ResumeRow>`
+    select branch, pull_number as "pullNumber", sha, note, fence, owner, written_at as "writtenAt"
+    from resume_block where repository_id = ${repositoryId} and number = ${number}`.compile(db),
   );
-  return new Map(rows.map(({ number, ...row }) => [number, row]));
+  return row ?? null;
 }
 
 /** Callers hold the record's lock, and have checked the token. */

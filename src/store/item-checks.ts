@@ -46,54 +46,47 @@ export async function takeChecksOf(trx: Trx, { repositoryId, number }: ItemToChe
     delete from item_check where repository_id = ${repositoryId} and number = ${number}`.execute(trx);
 }
 
-export interface KeptDefect {
-  readonly code: string;
-  readonly value: string;
+export interface FoundDefects {
+  readonly number: number;
+  readonly defects: readonly Pick<Defect, "code" | "value" | "detail">[];
+  readonly isFlawed: boolean;
 }
 
-/** Makes the kept defects of an item those given. Answers which were opened and which closed. */
+/** Makes the kept defects of these items those that were found. The caller has locked their rows. */
 export async function keepDefects(
   trx: Trx,
-  { repositoryId, number }: ItemToCheck,
-  defects: readonly Pick<Defect, "code" | "value" | "detail">[],
-  isFlawed: boolean,
-): Promise<{ opened: KeptDefect[]; closed: KeptDefect[] }> {
-  const before = await trx
-    .selectFrom("defect")
-    .select(["code", "value"])
-    .where("repository_id", "=", repositoryId)
-    .where("number", "=", number)
-    .execute();
-  const nameOf = ({ code, value }: KeptDefect): string => `${code} ${value}`;
-  const had = new Set(before.map(nameOf));
-  const has = new Set(defects.map(nameOf));
-  for (const { code, value, detail } of defects) {
-    await trx
-      .insertInto("defect")
-      .values({ repository_id: repositoryId, number, code, value, detail })
-      .onConflict((conflict) =>
-        conflict.columns(["repository_id", "number", "code", "value"]).doUpdateSet({ detail }),
-      )
-      .execute();
+  repositoryId: number,
+  items: readonly FoundDefects[],
+): Promise<void> {
+  // One row each: no statement may write a row twice.
+  const byName = new Map(
+    items.flatMap(({ number, defects }) =>
+      defects.map(({ code, value, detail }) => [
+        `${number} ${code} ${value}`,
+        { number, code, value, detail },
+      ]),
+    ),
+  );
+  const rows = [...byName.values()];
+  const found = sql`jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+    as f (number int, code text, value text, detail text)`;
+  if (rows.length > 0) {
+    await sql`
+      insert into defect (repository_id, number, code, value, detail)
+      select ${repositoryId}, f.number, f.code, f.value, f.detail from ${found}
+      on conflict (repository_id, number, code, value) do update set detail = excluded.detail`.execute(trx);
   }
-  const closed = before.filter((defect) => !has.has(nameOf(defect)));
-  for (const { code, value } of closed) {
-    await trx
-      .deleteFrom("defect")
-      .where("repository_id", "=", repositoryId)
-      .where("number", "=", number)
-      .where("code", "=", code)
-      .where("value", "=", value)
-      .execute();
-  }
-  await trx
-    .updateTable("item")
-    .set({ flawed: isFlawed })
-    .where("repository_id", "=", repositoryId)
-    .where("number", "=", number)
-    .where("flawed", "!=", isFlawed)
-    .execute();
-  return { opened: defects.filter((defect) => !had.has(nameOf(defect))), closed };
+  await sql`
+    delete from defect d where d.repository_id = ${repositoryId}
+      and d.number = any (${items.map(({ number }) => number)}::int[])
+      and not exists (select 1 from ${found} where f.number = d.number and f.code = d.code and f.value = d.value)`.execute(
+    trx,
+  );
+  await sql`
+    update item i set flawed = f.flawed
+    from jsonb_to_recordset(${JSON.stringify(items.map(({ number, isFlawed }) => ({ number, flawed: isFlawed })))}::jsonb)
+      as f (number int, flawed boolean)
+    where i.repository_id = ${repositoryId} and i.number = f.number and i.flawed <> f.flawed`.execute(trx);
 }
 
 /** Asks for items to be looked at. The caller has locked their rows, as everybody has who changes what they depend on. */

@@ -7,9 +7,10 @@ import { itemOfTarget } from "../domain/record-key.ts";
 import type { Scope, View } from "../domain/scope.ts";
 import { preparedRows, unseen } from "./call.ts";
 import type { Db } from "./database.ts";
+import type { BlockerRow } from "./item-columns.ts";
 import { OTHER_QUERIES, type OtherParts, REASON_QUERIES, type ReasonParts } from "./item-parts.ts";
 import { type Page, rowsOf } from "./item-rows.ts";
-import { type BlockerRow, type ItemView, type Limits, toBlocker, toView } from "./item-view.ts";
+import { type ItemView, type Limits, toBlocker, toView } from "./item-view.ts";
 import { jsonRows } from "./json-rows.ts";
 import { reaches, sees } from "./reach.ts";
 

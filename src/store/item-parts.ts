@@ -4,7 +4,15 @@
  * of them. `item-rows.ts` puts together what belongs to each item.
  */
 
-import type { AnchorRow, BlockerRow, CycleRow, IncidentRow, LeaseRow, LinkRow } from "./item-view.ts";
+import type {
+  AnchorRow,
+  BlockerRow,
+  CycleRow,
+  IncidentRow,
+  LeaseRow,
+  LinkRow,
+  ResumeBlockRow,
+} from "./item-columns.ts";
 
 /** Of which item this is. */
 interface Of {
@@ -38,6 +46,7 @@ export interface ReasonParts {
 export interface OtherParts {
   links: (LinkRow & Of)[];
   anchors: (AnchorRow & Of)[];
+  resumes: (ResumeBlockRow & Of)[];
   heldBelow: Of[];
   integratedBy: (Of & { by: number })[];
   diagrams: Of[];
@@ -78,7 +87,7 @@ export const REASON_QUERIES: Queries<ReasonParts> = {
     select o.issue_number as item, split_part(o.promise, ':', 2)::bigint as fence from outbox o
     where o.repository_id = $1 and o.issue_number = any (array(select number from chosen where fence is not null))
       and o.state = 'pending' and o.promise like 'claim:%'`),
-  // What is an item says itself all that is asked of its issue, unless it ended without being complete.
+  // An item says itself most of what is asked of its issue, which is looked up where there is more to say.
   blockers: jsonRows(`
     select l.number as item, l.target_repository_id as "repositoryId", l.target, b.number is not null as "isItem",
       b.state, b.tags, coalesce(b.issue_open, s.open) as "issueOpen", s.reason as "issueReason",
@@ -87,8 +96,8 @@ export const REASON_QUERIES: Queries<ReasonParts> = {
     from record_link l
     left join item b on b.repository_id = l.target_repository_id and b.number = l.target_number
     left join lateral (select s.state = 'open' and s.gone is null as open, coalesce(s.gone, s.state_reason) as reason
-      from issue s where (b.number is null or b.state = 'cancelled') and s.repository_id = l.target_repository_id and s.number = l.target_number
-      offset 0) s on true
+      from issue s where (b.number is null or b.state in ('parked', 'cancelled'))
+        and s.repository_id = l.target_repository_id and s.number = l.target_number offset 0) s on true
     left join lateral (select f.owner || '/' || f.name as name, f.installed from repository f
       where l.target_repository_id <> $1 and f.id = l.target_repository_id offset 0) f on true
     left join lateral (select json_build_object('open', w.open, 'stateReason', w.state_reason) as told
@@ -162,6 +171,10 @@ export const OTHER_QUERIES: Queries<OtherParts> = {
     from anchor a
     where a.repository_id = $1 and a.topic = 'backlog' and a.id = any (array(select 'issue-' || number from chosen))
     order by a.target_repository_id, a.target`),
+  resumes: jsonRows(`
+    select b.number as item, b.branch, b.pull_number as "pullNumber", b.sha, b.note, b.fence, b.owner,
+      b.written_at as "writtenAt"
+    from resume_block b where b.repository_id = $1 and b.number = any (${numbers})`),
   // Also what was taken off the backlog, which the count of parts leaves out, may still be held.
   heldBelow: jsonRows(`
     select c.number as item from chosen c

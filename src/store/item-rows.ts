@@ -1,8 +1,8 @@
 /** Puts together, item by item, what was read kind by kind (`item-parts.ts`). */
 
 import { itemOfTarget } from "../domain/record-key.ts";
+import type { ItemViewRow, OwnRow } from "./item-columns.ts";
 import type { OtherParts, ReasonParts } from "./item-parts.ts";
-import type { ItemViewRow, OwnRow } from "./item-view.ts";
 
 export interface Page {
   /** ISO 8601. */
@@ -13,6 +13,7 @@ export interface Page {
 const NO_OTHERS: OtherParts = {
   links: [],
   anchors: [],
+  resumes: [],
   heldBelow: [],
   integratedBy: [],
   diagrams: [],
@@ -25,7 +26,7 @@ export function rowsOf(
   page: Page & ReasonParts,
   others: OtherParts | null,
 ): ItemViewRow[] {
-  const { links, anchors, heldBelow, integratedBy, diagrams, openParts } = others ?? NO_OTHERS;
+  const { links, anchors, resumes, heldBelow, integratedBy, diagrams, openParts } = others ?? NO_OTHERS;
   const claimed = new Map(page.claimedEpics.map(({ item, fence }) => [item, fence]));
   const queued = new Set(page.queuedEpics.map(({ item }) => item));
   const of = {
@@ -42,6 +43,7 @@ export function rowsOf(
     parentBranches: byItem(page.parentBranches),
     links: byItem(links),
     anchors: byItem(anchors),
+    resumes: byItem(resumes),
     heldBelow: byItem(heldBelow),
     integratedBy: byItem(integratedBy),
     diagrams: byItem(diagrams),
@@ -65,6 +67,7 @@ export function rowsOf(
       blockers,
       cycles: of.cycles(number),
       anchors: of.anchors(number),
+      resume: of.resumes(number)[0] ?? null,
       incidents: of.incidents(number),
       leases: of.leases(number),
       started_above:

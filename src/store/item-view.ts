@@ -5,9 +5,7 @@ import { type AttemptFacts, type Attempts, countAttempts } from "../domain/attem
 import { blastRadius } from "../domain/blast-radius.ts";
 import { type Blocker, type BlockerFacts, blockerStatus, stallOf } from "../domain/blockers.ts";
 import { startingAt } from "../domain/cycles.ts";
-import { type Cycle, type Defect, type DefectCode, defectsOf } from "../domain/defects.ts";
-import type { GroupingShape } from "../domain/grouping-defects.ts";
-import type { ItemState } from "../domain/item-state.ts";
+import { type Cycle, type Defect, defectsOf } from "../domain/defects.ts";
 import { itemOfTarget } from "../domain/record-key.ts";
 import {
   type ItemLease,
@@ -16,10 +14,11 @@ import {
   resourceNeeds,
   takenByOthers,
 } from "../domain/resources.ts";
-import type { ItemReview } from "../domain/review.ts";
 import type { RepositorySettings } from "../domain/settings.ts";
 import { tagValue } from "../domain/tags.ts";
-import type { GroupingFacts, ItemFacts } from "../domain/why-not.ts";
+import type { ItemFacts } from "../domain/why-not.ts";
+import type { ResumeRow } from "./handover.ts";
+import type { AnchorRow, BlockerRow, CycleRow, ItemViewRow, LeaseRow } from "./item-columns.ts";
 
 /** An item with its facts, its mirror and its record: what every reader of items gets. */
 export interface ItemView {
@@ -38,6 +37,7 @@ export interface ItemView {
   readonly parkReason: string | null;
   /** The resources that it needs, and who holds them. */
   readonly resources: readonly ItemLease[];
+  readonly resume: ResumeRow | null;
 }
 
 /** What a repository's settings say about its items. */
@@ -45,110 +45,6 @@ export type Limits = Pick<
   RepositorySettings,
   "poisonThreshold" | "quarantineSeconds" | "requireAnchors" | "resources" | "traits"
 >;
-
-/** What an item's own rows tell: its own, its record's, its issue's and its claim's. Times are ISO 8601. */
-export interface OwnRow {
-  number: number;
-  enrolled: boolean;
-  admitted: boolean;
-  admitted_by: string | null;
-  state: ItemState;
-  state_at: string | null;
-  park_reason: string | null;
-  ruling_owner: string | null;
-  question: string | null;
-  park_by: string | null;
-  park_at: string | null;
-  created_at: string;
-  active_at: string | null;
-  own_threshold: number | null;
-  ancestors: readonly number[];
-  integrates: number | null;
-  started_under: number | null;
-  hold: { by: string; at: string; note: string | null } | null;
-  review: ItemReview | null;
-  tags: string[];
-  expires_at: string | null;
-  title: string;
-  html_url: string;
-  labels: string[];
-  issue_open: boolean;
-  state_reason: string | null;
-  author_login: string | null;
-  updated_at: string;
-  fence: number | null;
-  live: boolean | null;
-  owner: string | null;
-  actor: string | null;
-  region: string | null;
-  lease_expires_at: string | null;
-  reclaims: number | null;
-}
-
-export interface ItemViewRow extends OwnRow {
-  parts: number;
-  open_parts: number;
-  integrated: boolean;
-  grants: readonly number[];
-  markers: readonly number[];
-  unposted: readonly number[];
-  links: readonly LinkRow[];
-  blockers: readonly BlockerRow[];
-  cycles: readonly CycleRow[];
-  anchors: readonly AnchorRow[];
-  incidents: readonly IncidentRow[];
-  grouping: GroupingFacts;
-  shape: GroupingShape;
-  started_above: boolean;
-  /** Open leases of what it needs, and those that it holds. */
-  leases: readonly LeaseRow[];
-}
-
-export interface LinkRow {
-  relation: string;
-  repositoryId: number;
-  target: string;
-}
-
-export type AnchorRow = Omit<Anchor, "driftedAt"> & { driftedAt: string | null };
-
-export interface IncidentRow {
-  code: DefectCode;
-  value: string;
-  detail: string;
-  since: string;
-}
-
-export interface LeaseRow {
-  key: string;
-  repositoryId: number;
-  number: number;
-  expiresAt: string;
-}
-
-export interface BlockerRow {
-  repositoryId: number;
-  target: string;
-  isItem: boolean;
-  state: ItemState;
-  tags: string[] | null;
-  issueOpen: boolean | null;
-  issueReason: string | null;
-  rulingOwner: string | null;
-  question: string | null;
-  /** `owner/name` of the blocker's repository, where it is known, and whether the App is there. */
-  repository: string | null;
-  installed: boolean | null;
-  /** Where the App is not: what GitHub's list of the item's blockers tells of it; null: nothing. */
-  told: { readonly open: boolean; readonly stateReason: string | null } | null;
-}
-
-export interface CycleRow {
-  relation: "blockedBy" | "partOf";
-  since: string;
-  /** In order. */
-  members: { repositoryId: number; repository: string | null; number: number }[];
-}
 
 /** A promise to GitHub that is this old and still unkept is a defect, not a delay. */
 export const SETTLE_SECONDS = 300;
@@ -226,6 +122,7 @@ export function toView(row: ItemViewRow, now: Date, repositoryId: number, settin
     updatedAt,
     parkReason: row.park_reason,
     resources: itemLeases(needs, leases, holder),
+    resume: row.resume && { ...row.resume, writtenAt: new Date(row.resume.writtenAt) },
   };
 }
 

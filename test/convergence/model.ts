@@ -45,6 +45,8 @@ class Fate {
   #open = true;
   #isItem = false;
   #admitted = false;
+  /** The last edit of its text was an agent's. */
+  #isRewritten = false;
   #lastGate: { readonly by: "human" | "other" } | "on" | null = null;
   #parked = false;
   #ended: "complete" | "cancelled" | null = null;
@@ -75,7 +77,12 @@ class Fate {
   #takeUnlisted({ what, at }: Unlisted): void {
     switch (what.kind) {
       case "body":
-        if (this.#isItem && !what.human) this.#admitted = false;
+        // GitHub lists no edits: where a human's later one is heard of and this one is not, nobody can tell of it.
+        if (what.human && this.#isRewritten) this.#isVague = true;
+        if (this.#isItem && !what.human) {
+          this.#admitted = false;
+          this.#isRewritten = true;
+        }
         return;
       case "merged":
         this.#mergedAt = at;

@@ -2,6 +2,8 @@
 
 import fc from "fast-check";
 import type { Pool } from "pg";
+import { checkItems } from "../../../src/services/check-items.ts";
+import type { Db } from "../../../src/store/database.ts";
 
 export const NUMBERS = [1, 2, 3, 4, 5, 6];
 export const OWNERS = ["w/a", "w/b"];
@@ -155,6 +157,33 @@ export async function writeBacklog(pool: Pool, backlog: Backlog): Promise<number
   const [id] = await writeBacklogs(pool, [backlog]);
   if (id === undefined) throw new Error("no backlog was written");
   return id;
+}
+
+/** So many transactions write at the same time. */
+const WRITERS = 3;
+
+/** As `writeBacklogs`, in several transactions at the same time. */
+export async function writeMany(pool: Pool, backlogs: readonly Backlog[]): Promise<number[]> {
+  const share = Math.ceil(backlogs.length / WRITERS);
+  const shares = Array.from({ length: WRITERS }, (_, writer) =>
+    backlogs.slice(writer * share, (writer + 1) * share),
+  );
+  const written = await Promise.all(
+    shares.filter((some) => some.length > 0).map((some) => writeBacklogs(pool, some)),
+  );
+  return written.flat();
+}
+
+const CHECKERS = 3;
+/** Nobody else waits for these items, so they are looked at by larger parts than a server does. */
+const CHECKED_AT_ONCE = 60;
+
+/** Looks at every item whose facts changed. */
+export async function checkAll(db: Db): Promise<void> {
+  const check = async (): Promise<void> => {
+    while (await checkItems(db, CHECKED_AT_ONCE));
+  };
+  await Promise.all(Array.from({ length: CHECKERS }, check));
 }
 
 /** Writes many, each a repository and an account of its own, in one transaction: a few statements for all of them. */
