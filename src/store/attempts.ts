@@ -1,8 +1,8 @@
 /** Grants and markers of an item, one row for each fencing token. */
 
 import { sql } from "kysely";
+import type { ClaimEnd } from "./claim-schema.ts";
 import type { Db } from "./database.ts";
-import type { ClaimEnd } from "./schema.ts";
 
 export interface AttemptRow {
   readonly fence: number;
