@@ -141,14 +141,17 @@ export async function readForgotten(db: Db, repositoryId: number): Promise<void>
 }
 
 /**
- * Plans the reading of every item's own open pull request, `withReviews` or without. What is known of it is not taken
+ * Plans the reading of every item's own open pull request: `withReviews` of all of them, now; or else of those of which none
+ * is planned. What is known of it is not taken
  * back: of two that are an item's, the one that is read first must not stand alone until the other is read.
  */
 export async function planOwnReadings(db: Db, repositoryId: number, withReviews: boolean): Promise<void> {
   await sql`
-    update pull_request p set read_due_at = coalesce(p.read_due_at, db_now()), reviews_due = p.reviews_due or ${withReviews}
+    update pull_request p set read_due_at = least(p.read_due_at, db_now()), reviews_due = p.reviews_due or ${withReviews}
     where p.repository_id = ${repositoryId} and ${isOwnAndOpen}
-      and (p.read_due_at is null or ${withReviews} and not p.reviews_due)`.execute(db);
+      and (p.read_due_at is null or ${withReviews} and (p.read_due_at > db_now() or not p.reviews_due))`.execute(
+    db,
+  );
 }
 
 /** Something happened to these pull requests that GitHub's word about merging may not know of. */

@@ -226,8 +226,14 @@ class Game {
   async reconcile(): Promise<void> {
     this.#scene.history.tell("  reconciles");
     await this.#stage.clock.pass(SETTLED_SECONDS);
-    const program = await this.#living();
-    for (const repo of this.#scene.repos) await program.reconcile(repo.id, "all");
+    // Whatever dies over one repository, the next one is read, too; what was begun is gone on with.
+    for (const repo of this.#scene.repos) {
+      let program: HandProgram;
+      do {
+        program = await this.#living();
+        await program.reconcile(repo.id, "all");
+      } while (program.isDead);
+    }
   }
 
   async sweep(): Promise<void> {
@@ -260,6 +266,9 @@ class Game {
          select greatest(next_try_at, locked_until) as at from inbox where state = 'pending'
          union all select next_try_at from outbox o join repository r on r.id = o.repository_id
            where state = 'pending' and r.installed
+         -- GitHub has not said yet whether it can be merged, and is asked again.
+         union all select p.read_due_at from pull_request p join repository r on r.id = p.repository_id
+           where p.state = 'open' and p.mergeable is null and r.installed and r.current_name
          union all select backfiller_until from repository where backfill_state = 'pending' and installed) as waiting`,
     );
     return rows[0]?.seconds ?? null;
