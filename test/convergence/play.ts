@@ -228,11 +228,12 @@ class Game {
     await this.#stage.clock.pass(SETTLED_SECONDS);
     // Whatever dies over one repository, the next one is read, too; what was begun is gone on with.
     for (const repo of this.#scene.repos) {
-      let program: HandProgram;
-      do {
-        program = await this.#living();
+      for (;;) {
+        const program = await this.#living();
         await program.reconcile(repo.id, "all");
-      } while (program.isDead);
+        if (!program.isDead) break;
+        await this.rest();
+      }
     }
   }
 
