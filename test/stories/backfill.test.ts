@@ -118,7 +118,7 @@ describe("installing on a repository with a past", () => {
     );
     // Two label definitions were missing.
     expect(writes).toHaveLength(17 + 2);
-  });
+  }, 90_000);
 
   it("[46] counts markers among 250 comments, at the 1st, the 101st and the 201st", async () => {
     const where = place();
