@@ -113,11 +113,12 @@ end $$;
 create trigger foreign_blocker_facts after insert or update or delete on foreign_blocker
   for each row execute function on_foreign_blocker();
 
--- A new edge is read at once, and nothing is left of what was told of one that goes.
+-- A new edge is read at once, as is one that GitHub has now, too; and nothing is left of what was told of one that goes, or
+-- that GitHub has no more.
 create function on_edge_elsewhere() returns trigger language plpgsql as $$
 declare edge record := coalesce(new, old);
 begin
-  if tg_op = 'DELETE' then
+  if tg_op = 'DELETE' or not edge.native then
     delete from foreign_blocker where repository_id = edge.repository_id and number = edge.number
       and target_repository_id = edge.target_repository_id and target = edge.target;
   end if;
@@ -126,6 +127,9 @@ begin
 end $$;
 create trigger record_link_elsewhere_made after insert on record_link for each row
   when (new.relation = 'blockedBy' and new.target_repository_id <> new.repository_id)
+  execute function on_edge_elsewhere();
+create trigger record_link_elsewhere_native after update of native on record_link for each row
+  when (new.relation = 'blockedBy' and new.target_repository_id <> new.repository_id and old.native is distinct from new.native)
   execute function on_edge_elsewhere();
 create trigger record_link_elsewhere_gone after delete on record_link for each row
   when (old.relation = 'blockedBy' and old.target_repository_id <> old.repository_id)

@@ -22,6 +22,9 @@ import type { Deps } from "./deps.ts";
 import { findPlace, type Place, targetOf } from "./link-ends.ts";
 import { clientOf } from "./supervise-requests.ts";
 
+/** After a failure that may pass the list is tried again so much later. */
+const RETRY_SECONDS = 60;
+
 /** A blocker as GitHub lists it, and where it is. */
 export interface ListedBlocker {
   readonly place: Place;
@@ -63,13 +66,13 @@ async function read(deps: Deps, due: ForeignReading): Promise<void> {
 
 /**
  * Keeps what the list tells of the issue's blockers elsewhere. Of one that it leaves out nothing is known any more: GitHub
- * lists nothing that the App may not see. Under the issue's lock.
+ * lists nothing that the App may not see. Under the issue's lock. False: nothing new was told.
  */
 export async function keepForeignBlockers(
   trx: Trx,
   at: IssueAt,
   listed: readonly ListedBlocker[],
-): Promise<void> {
+): Promise<boolean> {
   const edges = await nativeEdgesOf(trx, at, "blockedBy");
   const told = edges.flatMap(({ repositoryId, target, targetId, present }): ForeignBlocker[] => {
     if (!present || repositoryId === at.repositoryId) return [];
@@ -82,14 +85,15 @@ export async function keepForeignBlockers(
     if (!found || !state || found.place.repository?.installed) return [];
     return [{ repositoryId, target, open: state === "open", stateReason: found.issue?.state_reason ?? null }];
   });
-  await saveForeignBlockers(trx, at, told);
+  return saveForeignBlockers(trx, at, told);
 }
 
 /** What GitHub will not tell blocks; what it only cannot tell now stays as it was. False: nothing else fares better. */
 async function handleFailure(deps: Deps, due: ForeignReading, error: unknown): Promise<boolean> {
   const failure = failureOf(error);
   const isFinal = failure.kind === "refused" || failure.kind === "barred";
-  if (isFinal && !(error instanceof RequestHeld)) {
+  const isHeld = error instanceof RequestHeld;
+  if (isFinal && !isHeld) {
     await deps.db.transaction().execute(async (trx) => {
       await lockRecord(trx, itemRef(due.repositoryId, due.number));
       await saveForeignBlockers(trx, due, []);
@@ -97,9 +101,10 @@ async function handleFailure(deps: Deps, due: ForeignReading, error: unknown): P
     });
     deps.wake.checks();
   } else {
-    await noteForeignReading(deps.db, due, { etag: due.etag, error: failure.message });
+    const againIn = failure.retryAfterSeconds ?? RETRY_SECONDS;
+    await noteForeignReading(deps.db, due, { etag: due.etag, error: failure.message, againIn });
   }
   const fields = { repositoryId: due.repositoryId, issue: due.number, reason: failure.message };
   deps.log.warn(fields, "the blockers of an issue in other repositories could not be read");
-  return failure.kind !== "rate_limited" && failure.kind !== "unauthorized";
+  return isFinal && !isHeld;
 }

@@ -8,7 +8,7 @@ import { nextReading, type PullFacts, reviewOf } from "../domain/review.ts";
 import { databaseNow } from "../store/clock.ts";
 import type { Trx } from "../store/database.ts";
 import { branchOfIntegrated, integrationItemsAt } from "../store/groupings.ts";
-import { findResume } from "../store/handover.ts";
+import { findResume, itemsAtBranch } from "../store/handover.ts";
 import { lockHead, lockItems, lockPull } from "../store/item-lock.ts";
 import { findItem } from "../store/items.ts";
 import {
@@ -43,7 +43,14 @@ export async function takePull(
   // Locks come before rows, here as everywhere; what its text and its branch name now is not in the mirror yet.
   const named = itemOfBranch(head);
   const integrating = await integrationItemsAt(trx, repository.id, head);
-  const concerned = new Set([...before, ...pull.closes, ...(named ? [named.number] : []), ...integrating]);
+  const recorded = head === "" ? [] : await itemsAtBranch(trx, repository.id, head);
+  const concerned = new Set([
+    ...before,
+    ...pull.closes,
+    ...(named ? [named.number] : []),
+    ...integrating,
+    ...recorded,
+  ]);
   const inDoubt = await itemsInDoubt(trx, repository, pull);
   await lockItems(trx, repository.id, [...concerned, ...inDoubt]);
   await savePull(trx, repository.id, pull);

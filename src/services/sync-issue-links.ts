@@ -9,6 +9,7 @@ import { compareWithList, type NativeRelation } from "../domain/native-edges.ts"
 import { itemOfTarget } from "../domain/record-key.ts";
 import type { Client } from "../github/connection.ts";
 import { listBlockedBy, listSubIssues } from "../github/link-reads.ts";
+import { readForeignAgain } from "../store/foreign-blockers.ts";
 import { type IssueAt, isGone, type NativeEdge, nativeEdgesOf } from "../store/native-links.ts";
 import type { Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
@@ -123,7 +124,8 @@ async function syncEdges(
     for (const { place, issue } of ends) await introduceClosed(trx, place, issue && wholeIssue(issue));
     const changes = compareWithList(known, listed, listedAt, isSameEdge, (edge) => kept.has(edge.target));
     await putEdges(trx, at, changes);
-    if (relation === "blockedBy") await keepForeignBlockers(trx, at, ends);
+    if (relation === "blockedBy" && (await keepForeignBlockers(trx, at, ends)))
+      await readForeignAgain(trx, at);
   });
 }
 

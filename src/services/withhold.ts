@@ -83,10 +83,12 @@ function withheldDefect(defect: Defect, repositoryId: number, isSeen: Sight): De
 
 /** The items of the repository that a defect names: `#12`, and as a key. A pull request is the item's own affair. */
 function mentionsOf({ number, value, detail }: Defect, repositoryId: number): LinkTarget[] {
-  const text = `${value} ${detail}`.replaceAll(/pull requests? #\d+/gi, "");
+  const text = `${value} ${detail}`;
+  // Issues and pull requests are numbered together: what is a pull request in the words is one as the value, too.
+  const pulls = new Set([...text.matchAll(/pull requests? #(\d+)/gi)].map(([, name]) => Number(name)));
   return [...text.matchAll(/#(\d{1,9})\b|\bissue-(\d{1,9})\b/g)]
     .map(([, name, key]) => Number(name ?? key))
-    .filter((other) => other !== number)
+    .filter((other) => other !== number && !pulls.has(other))
     .map((other) => ({ repositoryId, target: itemTarget(other) }));
 }
 

@@ -2,6 +2,7 @@
 
 import { sql } from "kysely";
 import type { LinkTarget } from "../domain/record-key.ts";
+import { dbNow, dbNowPlus } from "./clock.ts";
 import type { Db, Trx } from "./database.ts";
 import type { IssueAt } from "./native-links.ts";
 
@@ -41,12 +42,12 @@ export async function takeForeignReading(db: Db, intervalSeconds: number): Promi
   return rows[0] ?? null;
 }
 
-/** Makes what is told of the issue's blockers elsewhere those given. */
+/** Makes what is told of the issue's blockers elsewhere those given. False: they were already. */
 export async function saveForeignBlockers(
   trx: Trx,
   { repositoryId, number }: IssueAt,
   blockers: readonly ForeignBlocker[],
-): Promise<void> {
+): Promise<boolean> {
   const rows = JSON.stringify(
     blockers.map((blocker) => ({
       repo: blocker.repositoryId,
@@ -55,29 +56,48 @@ export async function saveForeignBlockers(
       reason: blocker.stateReason,
     })),
   );
-  await sql`
+  const gone = await sql`
     delete from foreign_blocker f where f.repository_id = ${repositoryId} and f.number = ${number}
       and not exists (select 1 from jsonb_to_recordset(${rows}::jsonb) as t (repo bigint, target text)
         where t.repo = f.target_repository_id and t.target = f.target)`.execute(trx);
-  if (blockers.length === 0) return;
-  await sql`
+  const isLess = (gone.numAffectedRows ?? 0n) > 0n;
+  if (blockers.length === 0) return isLess;
+  const written = await sql`
     insert into foreign_blocker as f (repository_id, number, target_repository_id, target, open, state_reason)
     select ${repositoryId}, ${number}, t.repo, t.target, t.open, t.reason
     from jsonb_to_recordset(${rows}::jsonb) as t (repo bigint, target text, open boolean, reason text)
     on conflict (repository_id, number, target_repository_id, target)
       do update set open = excluded.open, state_reason = excluded.state_reason
       where (f.open, f.state_reason) is distinct from (excluded.open, excluded.state_reason)`.execute(trx);
+  return isLess || (written.numAffectedRows ?? 0n) > 0n;
 }
 
-/** Notes how the reading went: the answer's mark, or why it failed; then the next one is told everything. */
+/**
+ * The list is read anew at once, whatever mark it had: what was told last may be older than the answer with that mark, and
+ * GitHub would not tell that one again.
+ */
+export async function readForeignAgain(trx: Trx, { repositoryId, number }: IssueAt): Promise<void> {
+  await trx
+    .updateTable("foreign_reading")
+    .set({ etag: null, due_at: dbNow })
+    .where("repository_id", "=", repositoryId)
+    .where("number", "=", number)
+    .execute();
+}
+
+/** Notes how the reading went: the answer's mark, or why it failed, and when it is tried again, if that is not its usual time. */
 export async function noteForeignReading(
   db: Db,
   { repositoryId, number }: IssueAt,
-  { etag, error }: { readonly etag: string | null; readonly error: string | null },
+  { etag, error, againIn = null }: { etag: string | null; error: string | null; againIn?: number | null },
 ): Promise<void> {
   await db
     .updateTable("foreign_reading")
-    .set({ etag, error })
+    .set({
+      etag,
+      error,
+      ...(againIn === null ? {} : { due_at: sql<Date>`least(due_at, ${dbNowPlus(againIn)})` }),
+    })
     .where("repository_id", "=", repositoryId)
     .where("number", "=", number)
     .execute();

@@ -25,7 +25,7 @@ export interface Delivery extends NewDelivery {
   readonly seq: number;
   /** Counting this one. */
   readonly attempts: number;
-  /** How often whoever had it never came back, not counting this one. */
+  /** How often in a row whoever had it never came back, not counting this one. */
   readonly lapses: number;
   readonly ageSeconds: number;
 }
@@ -172,7 +172,7 @@ export const finishDelivery = (db: Db, seq: number): Promise<void> => finishDeli
 export async function postponeDelivery(db: Db, seq: number, attempt: number, error: string, seconds: number) {
   await db
     .updateTable("inbox")
-    .set({ next_try_at: dbNowPlus(seconds), locked_until: null, error })
+    .set({ next_try_at: dbNowPlus(seconds), locked_until: null, error, lapses: 0 })
     .where("seq", "=", seq)
     .where("attempts", "=", attempt)
     .where("state", "=", "pending")
@@ -191,7 +191,7 @@ export async function hastenDeliveries(trx: Trx, installationId: number): Promis
 export async function returnDelivery(db: Db, seq: number, attempt: number): Promise<void> {
   await db
     .updateTable("inbox")
-    .set({ locked_until: null, attempts: attempt - 1 })
+    .set({ locked_until: null, attempts: attempt - 1, lapses: 0 })
     .where("seq", "=", seq)
     .where("attempts", "=", attempt)
     .where("state", "=", "pending")
