@@ -135,13 +135,15 @@ create trigger record_link_elsewhere_gone after delete on record_link for each r
   when (old.relation = 'blockedBy' and old.target_repository_id <> old.repository_id)
   execute function on_edge_elsewhere();
 
--- Where the App comes to, its own events tell.
+-- Where the App comes to, its own events tell; what waits for something where it leaves is read at once, whatever mark the list
+-- had: it was not kept for that.
 create function on_repository_installed() returns trigger language plpgsql as $$
 begin
-  delete from foreign_reading r using foreign_blocker f
-  where f.target_repository_id = new.id and r.repository_id = f.repository_id and r.number = f.number;
+  delete from foreign_reading r using record_link l
+  where l.target_repository_id = new.id and l.relation = 'blockedBy' and l.native
+    and r.repository_id = l.repository_id and r.number = l.number and l.repository_id <> new.id;
   delete from foreign_blocker where target_repository_id = new.id;
   return null;
 end $$;
 create trigger repository_heard after update of installed on repository for each row
-  when (new.installed and not old.installed) execute function on_repository_installed();
+  when (new.installed <> old.installed) execute function on_repository_installed();

@@ -104,7 +104,7 @@ export const REASON_QUERIES: Queries<ReasonParts> = {
       from foreign_blocker w where l.target_repository_id <> $1 and w.repository_id = $1 and w.number = l.number
         and w.target_repository_id = l.target_repository_id and w.target = l.target offset 0) w on true
     where l.repository_id = $1 and l.number = any (${numbers}) and l.relation = 'blockedBy'
-    order by l.created_at, l.target`),
+    order by l.created_at, l.target, l.target_repository_id`),
   // Where a member is complete, the circle is open at that place.
   cycles: jsonRows(`
     select y.number as item, y.relation, y.since, (
@@ -164,7 +164,8 @@ export const REASON_QUERIES: Queries<ReasonParts> = {
 export const OTHER_QUERIES: Queries<OtherParts> = {
   links: jsonRows(`
     select l.number as item, l.relation, l.target_repository_id as "repositoryId", l.target from record_link l
-    where l.repository_id = $1 and l.number = any (${numbers}) order by l.relation, l.created_at, l.target`),
+    where l.repository_id = $1 and l.number = any (${numbers})
+    order by l.relation, l.created_at, l.target, l.target_repository_id`),
   anchors: jsonRows(`
     select substr(a.id, 7)::int as item, a.target_repository_id as "repositoryId", a.target, a.branch, a.captured,
       a.current, a.drifted_at as "driftedAt"

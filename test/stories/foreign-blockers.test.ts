@@ -123,6 +123,11 @@ describe("[63] a blocker in a repository where the App is not installed", () => 
     world.github.fault({ path: path(), kind: "status", status: 502 });
     await polled();
     expect((await api.item(item)).reasons).toEqual([]);
+    // Not after a whole interval: the list may have changed.
+    const tried = seen().length;
+    await world.pass(61);
+    await readDue();
+    expect(seen().slice(tried)).toEqual([304]);
     world.github.fault({ path: path(), kind: "status", status: 403, body: { message: "Forbidden" } });
     await polled();
     await expectRefused(api, item, "blocked");
@@ -148,6 +153,23 @@ describe("[63] a blocker in a repository where the App is not installed", () => 
     await granted(api, item, "w/1");
   });
 
+  it("that only we have an edge to any more is known no more, and blocks", async () => {
+    await world.db
+      .updateTable("record_link")
+      .set({ own: true })
+      .where("number", "=", item)
+      .where("relation", "=", "blockedBy")
+      .execute();
+    elsewhere.as("alice").close(blocker, "completed");
+    await polled();
+    expect((await api.item(item)).reasons).toEqual([]);
+    stories.later();
+    repo.as("alice").unblock(item, { repository: elsewhere, number: blocker });
+    await world.settled();
+    await expectRefused(api, item, "blocked");
+    expect(await statusOfBlocker()).toEqual(["unknown"]);
+  });
+
   it("is heard of by its own events once the App is there too, and read no more", async () => {
     elsewhere.as("alice").close(blocker, "completed");
     await polled();
@@ -161,5 +183,12 @@ describe("[63] a blocker in a repository where the App is not installed", () => 
     elsewhere.as("alice").close(blocker, "completed");
     await world.settled();
     await granted(api, item, "w/1");
+    // And read again once the App has left.
+    elsewhere.as("alice").reopen(blocker);
+    await world.settled();
+    world.github.removeFromInstallation(elsewhere);
+    await world.settled();
+    await readDue();
+    expect(await statusOfBlocker()).toEqual(["waiting"]);
   });
 });

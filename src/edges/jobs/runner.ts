@@ -110,6 +110,8 @@ export async function startJobs(deps: Deps, options: JobsOptions): Promise<Jobs>
   ticker.unref();
   return {
     drainOutbox: () => {
+      // Whoever is left goes on at once.
+      if (stopping.signal.aborted) return false;
       // Without an App nobody is told: what is promised waits until there is one.
       if (deps.github.app === null) return true;
       if (deps.github.isUsable) drains.outbox.wake();
