@@ -10,7 +10,7 @@ import type { Trx } from "../store/database.ts";
 import { branchOfIntegrated, integrationItemsAt } from "../store/groupings.ts";
 import { findResume, itemsAtBranch } from "../store/handover.ts";
 import { lockHead, lockItems, lockPull } from "../store/item-lock.ts";
-import { findItem } from "../store/items.ts";
+import { findItem, itemsRecordingPull } from "../store/items.ts";
 import {
   countOwnPulls,
   findCandidatePulls,
@@ -57,7 +57,14 @@ export async function takePull(
   await between();
   const about = await issuesOfPull(trx, repository.id, pull.number);
   for (const number of about) concerned.add(number);
-  if (!pull.open || inDoubt.length > 0) await keepDoubtfulMerges(trx, repository, pull.number, about);
+  if (!pull.open || inDoubt.length > 0) {
+    // Of a fork's the branch says nothing: anybody may name theirs as an item's is named.
+    const isFromHere = pull.branches?.headRepositoryId === repository.id;
+    const claimed = isFromHere
+      ? about
+      : [...pull.closes, ...(await itemsRecordingPull(trx, repository.id, pull.number))];
+    await keepDoubtfulMerges(trx, repository, pull.number, claimed);
+  }
   await reviewItems(trx, repository, [...concerned]);
 }
 

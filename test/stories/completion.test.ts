@@ -350,6 +350,15 @@ describe("a merge elsewhere", () => {
   });
 });
 
+it("[54] a fork's branch that is named as an item's flags nothing on it, whatever the title says", async () => {
+  const number = await readyItem(dev);
+  const pull = dev.as("mallory").openPull({ head: `feat/issue-${number}`, base: "dev", fork: true });
+  dev.as("mallory").editPull(pull, { title: "[Merged by Bors] - Not at all" });
+  dev.as("mallory").closePull(pull);
+  await world.settled();
+  expect(await defectsOf(devApi, number)).toEqual([]);
+});
+
 describe("what names an item and does not complete it", () => {
   it.each([
     ["[56] another word", (n: number) => `prefixes #${n}, closing #${n}`],
