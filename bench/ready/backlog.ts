@@ -31,7 +31,7 @@ export async function fillTypical(url: string, items: number): Promise<void> {
         case when (e / 20) % 5 < 2 then 'complete' when n = e or n - e = 19 then null
           when n % 10 = 0 then 'complete' when n % 97 = 0 then 'parked' end as state,
         n % 31 <> 0 as admitted,
-        (case when n * 7919 % 100 < 5 then 0 when n * 7919 % 100 < 25 then 1 when n * 7919 % 100 < 75 then 2 else 3 end) as priority,
+        (case when n % 100 * 7919 % 100 < 5 then 0 when n % 100 * 7919 % 100 < 25 then 1 when n % 100 * 7919 % 100 < 75 then 2 else 3 end) as priority,
         now() - interval '1 year' + n * interval '10 seconds' as created_at
       from (select n, (n - 1) / 20 * 20 + 1 as e from generate_series(1, ${items}) n) as numbers;
     create unique index on seed (n);

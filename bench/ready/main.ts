@@ -16,7 +16,12 @@ async function bench(options: Options): Promise<Report> {
   const stage = await setStage(options.databaseUrl);
   try {
     const measured: Measured[] = [];
-    for (const items of options.sizes) measured.push(...(await benchSize(stage, items, options)));
+    for (const items of options.sizes) {
+      const found = await benchSize(stage, items, options);
+      measured.push(...found);
+      // What was measured is not lost when a later size fails.
+      process.stdout.write(`${asTable(report(stage.version, found))}\n\n`);
+    }
     return report(stage.version, measured);
   } finally {
     await stage.end();
@@ -54,6 +59,5 @@ if (options === "help") {
   process.stdout.write(HELP);
 } else {
   const found = await bench(options);
-  process.stdout.write(`${asTable(found)}\n`);
   if (options.json !== null) await writeFile(options.json, `${JSON.stringify(found, null, 2)}\n`);
 }

@@ -145,7 +145,7 @@ export const IssuesPayload = z.object({
   label: GitHubLabel.nullish(),
   changes: z
     .object({
-      body: z.object({}).nullish(),
+      body: z.object({ from: z.string().nullish() }).nullish(),
       // A transfer: where the issue came from, or where it went.
       old_issue: placed,
       old_repository: z.object({ id }).nullish().catch(null),

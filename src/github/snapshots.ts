@@ -9,6 +9,7 @@ import type {
   GitHubReview,
   IssuesPayload,
 } from "../contract/github-payloads.ts";
+import type { ToldText } from "../domain/body-trail.ts";
 import { closingReferences } from "../domain/closing-keywords.ts";
 import type { IssueEvent } from "../domain/issue-transitions.ts";
 import type { IssueSnapshot } from "../domain/mirror-merge.ts";
@@ -20,6 +21,13 @@ export const issueEvent = (payload: z.infer<typeof IssuesPayload>): IssueEvent =
   bodyChanged: Boolean(payload.changes?.body),
   at: payload.issue.updated_at,
 });
+
+/** What the delivery tells of the body: that somebody edited it, or opened the issue with it; null: it tells of something else. */
+export function toldText({ action, changes, issue }: z.infer<typeof IssuesPayload>): ToldText | null {
+  const to = issue.body ?? "";
+  if (action === "opened") return { from: null, to };
+  return action === "edited" && changes?.body ? { from: changes.body.from ?? "", to } : null;
+}
 
 export function issueSnapshot(issue: GitHubIssue): IssueSnapshot {
   return {

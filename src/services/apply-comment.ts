@@ -22,6 +22,7 @@ import { claimPromise, settlePromise } from "../store/outbox.ts";
 import { lockRecord } from "../store/records.ts";
 import type { Repository } from "../store/repositories.ts";
 import { isHoldersLogin } from "../store/tokens.ts";
+import { keepBodyTrail } from "./body-trails.ts";
 import type { Deps } from "./deps.ts";
 import { outcomePromise } from "./item-changes.ts";
 import { knownRepository } from "./known-repository.ts";
@@ -43,7 +44,11 @@ export async function applyComment(deps: Deps, seq: number, payload: Payload): P
       action: null,
       label: null,
     });
-    if (change.kind === "save") await saveIssue(trx, repository.id, change.issue);
+    if (change.kind === "save") {
+      await saveIssue(trx, repository.id, change.issue);
+      const brought = { issue: change.issue, told: null, at: change.issue.updatedAt };
+      await keepBodyTrail(trx, { repository, number }, stored, brought);
+    }
     if (!["created", "edited", "deleted"].includes(payload.action)) return;
     await saveComment(trx, repository.id, comment);
     // Kept as deleted, so that its creation, should it be heard of later, does not bring it back.

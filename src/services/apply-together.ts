@@ -8,12 +8,13 @@
 
 import type { z } from "zod";
 import { IssuesPayload } from "../contract/github-payloads.ts";
+import type { BodyTrail } from "../domain/body-trail.ts";
 import { cleanJson } from "../domain/clean-text.ts";
 import type { IssueSnapshot } from "../domain/mirror-merge.ts";
 import { type PlainChange, plainChange } from "../domain/plain-issue-event.ts";
 import { itemRef } from "../domain/record-key.ts";
 import { withTag } from "../domain/tags.ts";
-import { issueEvent, issueSnapshot } from "../github/snapshots.ts";
+import { issueEvent, issueSnapshot, toldText } from "../github/snapshots.ts";
 import { lockConfigurations } from "../store/configuration.ts";
 import { inTransaction, type Trx } from "../store/database.ts";
 import { isConnectionLost } from "../store/failure.ts";
@@ -23,6 +24,7 @@ import { type IssueUpdate, lockFreeIssues, updateIssues } from "../store/mirror-
 import { setTagsOfItems, tryLockRecords } from "../store/records.ts";
 import { findRepositoriesById, type Repository } from "../store/repositories.ts";
 import { loginOf } from "./ask-actor.ts";
+import { isTold } from "./body-trails.ts";
 import type { Deps } from "./deps.ts";
 import { knownItems, type TaggedItem } from "./issue-transitions.ts";
 
@@ -62,6 +64,7 @@ interface Lane {
   readonly deliveries: readonly Read[];
   issue: IssueSnapshot;
   readonly isGone: boolean;
+  readonly trail: BodyTrail | null;
   item: TaggedItem | null;
 }
 
@@ -145,18 +148,27 @@ async function findLanes(trx: Trx, lanes: readonly (readonly Read[])[]): Promise
   return free.flatMap((lane, place) => {
     const stored = issues[place];
     if (!stored) return [];
-    return [{ ...lane, issue: stored.issue, isGone: stored.gone !== null, item: items[place] ?? null }];
+    return [
+      {
+        ...lane,
+        issue: stored.issue,
+        isGone: stored.gone !== null,
+        trail: stored.trail,
+        item: items[place] ?? null,
+      },
+    ];
   });
 }
 
 /** Null: the delivery is to be applied alone. */
-function changeOf({ repository, issue, isGone, item }: Lane, { payload }: Read): PlainChange | null {
+function changeOf(lane: Lane, { payload }: Read): PlainChange | null {
+  const { repository, issue, isGone, item, trail } = lane;
   if (payload === null) return null;
   const isMoving = Boolean(payload.changes?.old_repository || payload.changes?.new_repository);
   if (isMoving) return null;
   // Nothing that comes late brings it back; and pull requests are never items.
   if (isGone || payload.issue.pull_request) return { issue: null, priorities: null };
-  return plainChange({
+  const change = plainChange({
     event: issueEvent(payload),
     incoming: issueSnapshot(payload.issue),
     stored: issue,
@@ -164,4 +176,7 @@ function changeOf({ repository, issue, isGone, item }: Lane, { payload }: Read):
     settings: repository.settings,
     login: loginOf(payload.sender),
   });
+  // A text of an admitted item that no edit tells of is looked into.
+  const brought = { issue: change?.issue ?? issue, told: toldText(payload) };
+  return item?.admitted && !isTold({ issue, trail }, brought) ? null : change;
 }

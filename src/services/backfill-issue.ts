@@ -5,6 +5,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { GitHubIssue } from "../contract/github-payloads.ts";
+import { UNOPENED } from "../domain/body-trail.ts";
 import { isSameIssue } from "../domain/drift.ts";
 import { leavesQuestion } from "../domain/history-plan.ts";
 import { type IssueSnapshot, mergeIssue } from "../domain/mirror-merge.ts";
@@ -14,11 +15,13 @@ import type { Client } from "../github/connection.ts";
 import { isDeleted } from "../github/failure.ts";
 import { readIssue } from "../github/link-reads.ts";
 import { hostOf, issueSnapshot, pullStub } from "../github/snapshots.ts";
+import { saveBodyTrail } from "../store/body-trails.ts";
 import { hasPendingDelivery } from "../store/inbox.ts";
 import { findIssue, lockIssue, type MirroredIssue, markGone, saveIssue } from "../store/mirror.ts";
 import { findPull, savePull } from "../store/pulls.ts";
 import { lockRecord } from "../store/records.ts";
 import type { Repository } from "../store/repositories.ts";
+import { NEWS_SECONDS } from "./body-trails.ts";
 import type { Deps } from "./deps.ts";
 import { holdSettings } from "./hold-settings.ts";
 import { askHistory } from "./issue-history.ts";
@@ -33,9 +36,6 @@ export interface Reading {
   /** GitHub's time now; null where nothing can have been missed. */
   readonly now: Date | null;
 }
-
-/** GitHub tells of an edit within moments; what it has not told by then it will not tell. */
-const NEWS_MS = 120_000;
 
 /** Takes up an issue as it is listed. A pull request among them leaves its stub. Reading one twice changes nothing. */
 export async function takeIssue(
@@ -59,12 +59,14 @@ export async function takeIssue(
   const incoming = issueSnapshot(raw);
   // What is stored is newer than what GitHub shows just now: its events know better.
   if (before && before.issue.updatedAt > incoming.updatedAt) return;
-  const bodyChanged = before !== null && before.issue.body !== incoming.body;
+  const isUntold = (before?.trail?.untoldAsOf ?? null) !== null;
+  const bodyChanged = before !== null && (isUntold || before.issue.body !== incoming.body);
   if (bodyChanged && (await mayBeTold(deps, repository, incoming, reading))) return;
   const isKnown =
     reading.from !== null &&
     incoming.updatedAt < reading.from &&
     before !== null &&
+    !isUntold &&
     isSameIssue(before.issue, incoming);
   if (isKnown) {
     const item = await knownItem(deps.db, repository, incoming.number);
@@ -84,6 +86,9 @@ export async function takeIssue(
       await saveIssue(trx, repository.id, incoming);
     }
     await history.apply(trx);
+    // The text is decided upon, whoever wrote it.
+    if (stored?.trail && (reading.now !== null || stored.trail.told === UNOPENED))
+      await saveBodyTrail(trx, repository.id, incoming.number, null);
     if (history.converted) await markGone(trx, repository.id, incoming.number, "converted");
   });
 }
@@ -112,7 +117,7 @@ async function mayBeTold(
   { now }: Reading,
 ): Promise<boolean> {
   if (now === null || !(await knownItem(deps.db, repository, number))?.admitted) return false;
-  const isNews = now.getTime() - updatedAt.getTime() < NEWS_MS;
+  const isNews = now.getTime() - updatedAt.getTime() < NEWS_SECONDS * 1000;
   return isNews || (await hasPendingDelivery(deps.db, repository.id, `issue:${number}`));
 }
 

@@ -3,6 +3,7 @@
  * at the default branch only, so that a merge or a commit there is wrong for an item of another base (protocol 8).
  */
 
+import { itemOfBranch } from "../domain/branch-names.ts";
 import { closingReferences } from "../domain/closing-keywords.ts";
 import type { Completion } from "../domain/comments.ts";
 import { itemRef } from "../domain/record-key.ts";
@@ -12,7 +13,7 @@ import { listClosedPulls, readPull } from "../github/pull-reads.ts";
 import { hostOf } from "../github/snapshots.ts";
 import type { Trx } from "../store/database.ts";
 import { isGroupingItem } from "../store/groupings.ts";
-import { pullsNaming } from "../store/pulls.ts";
+import { mergesSince, pullsNaming } from "../store/pulls.ts";
 import { findRecord } from "../store/records.ts";
 import type { Repository } from "../store/repositories.ts";
 import type { Deps } from "./deps.ts";
@@ -85,6 +86,25 @@ export async function closingMerge(
   if (right && base !== null) return { kind: "right", pull: right.number, base };
   const isWrong = then.some((merge) => merge.base === defaultBranch) || commitId !== null;
   return isWrong && base !== defaultBranch ? { kind: "wrong" } : null;
+}
+
+/**
+ * The last merge since then that completes the issue's item, as the mirror knows it: the news of it came before the issue
+ * was known for an item, and comes no more.
+ */
+export async function mergeUnheeded(
+  deps: Pick<Deps, "db">,
+  repository: Repository,
+  number: number,
+  since: Date,
+): Promise<{ merge: ClosingMerge; at: Date } | null> {
+  const base = repository.settings.defaults.baseBranch ?? repository.defaultBranch;
+  const merges = await mergesSince(deps.db, repository.id, number, since);
+  const last = merges.findLast((merge) => {
+    const branch = merge.head === null ? null : itemOfBranch(merge.head);
+    return merge.base === base && (merge.closes || branch?.number === number);
+  });
+  return last ? { merge: { kind: "right", pull: last.number, base: last.base }, at: last.mergedAt } : null;
 }
 
 /** As the mirror knows them; those it holds for open are read, for it may not have heard of the merge yet. */

@@ -21,7 +21,13 @@ import {
   lastOfHuman,
   lastStaleOfHuman,
 } from "./ask-actor.ts";
-import { type ClosingMerge, closingMerge, type MergeMeaning, meaningOfMerge } from "./closing-merge.ts";
+import {
+  type ClosingMerge,
+  closingMerge,
+  type MergeMeaning,
+  meaningOfMerge,
+  mergeUnheeded,
+} from "./closing-merge.ts";
 import type { Deps } from "./deps.ts";
 import { inheritMemory } from "./inherit-memory.ts";
 import { carryOut, knownItem } from "./issue-transitions.ts";
@@ -77,9 +83,12 @@ export async function askHistory(
   const staleActs = await labelActs(client, repository, events, stale);
   const staleByHuman = await lastStaleOfHuman(client, repository, events);
   const isLive = before === null || before.state === null || before.state === "parked";
-  const ended =
+  const acted =
     (isLive ? await endedByAgentsMerge(deps, client, repository, issue, events) : null) ??
     (await lastStateAct(deps, client, repository, issue, events));
+  const merged =
+    becomes && wasOpen ? await endedBeforeItWasKnown(deps, client, repository, issue, events) : null;
+  const ended = merged !== null && (acted === null || acted.act.at < merged.act.at) ? merged : acted;
 
   const plan = async (trx: Trx, meaning: MergeMeaning | null): Promise<Transition[]> =>
     planFromHistory({
@@ -155,6 +164,37 @@ async function endedByAgentsMerge(
   const close = { number, closedAt: last.at, commitId: last.commitId };
   const merge = await closingMerge(deps, client, repository, close);
   return merge?.kind === "right" ? { act: stateAct(last, false), merge, isOnlyMerge: true } : null;
+}
+
+/**
+ * A merge that the mirror had heard of before it heard that the issue is an item, whoever closed the issue when: it
+ * completes the item if it came after the issue got the label, and after a human's last reopening.
+ */
+async function endedBeforeItWasKnown(
+  deps: Deps,
+  client: Client,
+  repository: Repository,
+  { number, createdAt }: IssueSnapshot,
+  events: readonly IssueEventRead[],
+): Promise<LastStateAct | null> {
+  const { enrollAll, labels } = repository.settings;
+  const enrolled = enrollAll ? undefined : events.findLast(isAbout(labels.backlog));
+  const reopened = await lastOfHuman(
+    client,
+    repository,
+    events.filter(({ event }) => event === "reopened"),
+  );
+  const since = Math.max(createdAt.getTime(), enrolled?.at.getTime() ?? 0, reopened?.at.getTime() ?? 0);
+  const unheeded = await mergeUnheeded(deps, repository, number, new Date(since));
+  if (unheeded === null) return null;
+  const act = {
+    action: "closed",
+    reason: "completed",
+    overruled: true,
+    login: null,
+    converted: false,
+  } as const;
+  return { act: { ...act, at: unheeded.at }, merge: unheeded.merge, isOnlyMerge: true };
 }
 
 /** What counts of the closes and reopenings: a human's last, whatever agents did since; null: nothing does. */

@@ -5,6 +5,7 @@ import type { KnownItem, Transition } from "../domain/issue-transitions.ts";
 import type { IssueSnapshot } from "../domain/mirror-merge.ts";
 import { itemRef } from "../domain/record-key.ts";
 import { ITEM_TAG, type Priority, prioritiesOfLabels, tagValues, withTag } from "../domain/tags.ts";
+import { saveBodyTrail } from "../store/body-trails.ts";
 import type { Db, Trx } from "../store/database.ts";
 import { priorityOfEpic } from "../store/groupings.ts";
 import { closeIncidents, openIncident } from "../store/incidents.ts";
@@ -95,6 +96,8 @@ async function carryOutOne(
       return reviewItems(trx, repository, [number]);
     case "admit":
       await setAdmission(trx, repository.id, number, { admitted: true, by: transition.by, at: eventAt });
+      // Whoever admits it vouches for its text.
+      await saveBodyTrail(trx, repository.id, number, null);
       await closeIncidents(trx, repository.id, number, ["label_removed_by_agent"]);
       return settlePromise(
         trx,
@@ -103,7 +106,8 @@ async function carryOutOne(
         "admitted",
       );
     case "withdraw":
-      return setAdmission(trx, repository.id, number, { admitted: false, by: null, at: eventAt });
+      await setAdmission(trx, repository.id, number, { admitted: false, by: null, at: eventAt });
+      return saveBodyTrail(trx, repository.id, number, null);
     case "add_label":
       return promiseLabel(trx, at, transition.label);
     case "agent_removed_label":

@@ -1,6 +1,6 @@
 /**
- * The park sweep (protocol 5): parks what crossed the threshold or a human labelled, with nobody on it, and finishes half
- * parks.
+ * The sweep (protocol 3, 5): parks what crossed the threshold or a human labelled, with nobody on it, finishes half parks, and
+ * takes admission back from texts that no edit has told of.
  */
 
 import { isPoison } from "../domain/attempts.ts";
@@ -16,6 +16,7 @@ import { retryPromisedLabels } from "../store/outbox.ts";
 import { itemsToSweep } from "../store/parking.ts";
 import { lockRecord } from "../store/records.ts";
 import { findRepositoryById, type Repository } from "../store/repositories.ts";
+import { withdrawUntold } from "./body-trails.ts";
 import type { Deps } from "./deps.ts";
 import { forgetExpired } from "./forget.ts";
 import { parkByLabel, parkItem } from "./item-changes.ts";
@@ -43,14 +44,15 @@ export async function sweep(deps: Deps): Promise<number> {
     if (!last || batch.length < BATCH) break;
     after = last;
   }
+  const withdrawn = await withdrawUntold(deps);
   await clearDeadLines(deps.db);
   await pruneAnswers(deps.db);
   await forgetExpired(deps);
   await askOverdueChecks(deps.db, SETTLE_SECONDS);
   deps.wake.checks();
   const retried = await retryPromisedLabels(deps.db);
-  if (parked > 0 || retried > 0) {
-    deps.log.info({ parked, halfParks: retried }, "the park sweep changed something");
+  if (parked > 0 || retried > 0 || withdrawn > 0) {
+    deps.log.info({ parked, halfParks: retried, withdrawn }, "the sweep changed something");
     deps.wake.outbox();
   }
   return parked;

@@ -3,7 +3,7 @@
 import { type Selectable, sql } from "kysely";
 import type { IssueSnapshot } from "../domain/mirror-merge.ts";
 import type { Trx } from "./database.ts";
-import { issueFacts, type MirroredIssue, toSnapshot } from "./mirror.ts";
+import { issueFacts, type MirroredIssue, toMirrored } from "./mirror.ts";
 import type { IssueTable } from "./mirror-schema.ts";
 
 export interface IssuePlace {
@@ -23,7 +23,7 @@ export async function lockFreeIssues(
     join issue i on i.repository_id = t.repository_id and i.number = t.number
     for update of i skip locked`.execute(trx);
   const found: (MirroredIssue | null)[] = places.map(() => null);
-  for (const row of rows) found[row.place - 1] = { issue: toSnapshot(row), gone: row.gone };
+  for (const row of rows) found[row.place - 1] = toMirrored(row);
   return found;
 }
 

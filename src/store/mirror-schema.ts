@@ -1,9 +1,13 @@
 /** The tables that mirror GitHub, as Kysely sees them. GitHub is their only writer. */
 
 import type { ColumnType } from "kysely";
+import type { BodyTrail } from "../domain/body-trail.ts";
 
 type Timestamp = ColumnType<Date, Date | string, Date | string>;
 type Defaulted<T> = ColumnType<T, T | undefined, T>;
+
+/** A `BodyTrail`, as JSON. */
+type KeptTrail = Omit<BodyTrail, "untoldAsOf"> & { readonly untoldAsOf: string | null };
 
 export interface IssueTable {
   repository_id: number;
@@ -28,6 +32,8 @@ export interface IssueTable {
   created_at: Timestamp;
   updated_at: Timestamp;
   closed_at: Timestamp | null;
+  body_trail: ColumnType<KeptTrail | null, never, never>;
+  body_untold_since: ColumnType<Date | null, never, never>;
 }
 
 export interface IssueCommentTable {

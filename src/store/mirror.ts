@@ -1,7 +1,9 @@
 /** The mirror of issues, comments and labels: a cache whose only writer is GitHub (protocol 1). */
 
 import { type Selectable, sql } from "kysely";
+import type { BodyTrail } from "../domain/body-trail.ts";
 import type { IssueSnapshot } from "../domain/mirror-merge.ts";
+import { toTrail } from "./body-trails.ts";
 import type { Db, Trx } from "./database.ts";
 import type { IssueTable } from "./mirror-schema.ts";
 
@@ -32,7 +34,15 @@ export interface MirroredIssue {
   readonly issue: IssueSnapshot;
   /** Why the issue is no more, or null. */
   readonly gone: string | null;
+  /** What edits have told of its text; null: all of it. */
+  readonly trail: BodyTrail | null;
 }
+
+export const toMirrored = (row: Selectable<IssueTable>): MirroredIssue => ({
+  issue: toSnapshot(row),
+  gone: row.gone,
+  trail: toTrail(row),
+});
 
 /** The issue as mirrored; null when it was never seen. */
 export async function findIssue(db: Db, repositoryId: number, number: number): Promise<MirroredIssue | null> {
@@ -42,7 +52,7 @@ export async function findIssue(db: Db, repositoryId: number, number: number): P
     .where("repository_id", "=", repositoryId)
     .where("number", "=", number)
     .executeTakeFirst();
-  return row ? { issue: toSnapshot(row), gone: row.gone } : null;
+  return row ? toMirrored(row) : null;
 }
 
 /** As `findIssue`, keeping others from changing it until the transaction ends. */
@@ -58,7 +68,7 @@ export async function lockIssue(
     .where("number", "=", number)
     .forUpdate()
     .executeTakeFirst();
-  return row ? { issue: toSnapshot(row), gone: row.gone } : null;
+  return row ? toMirrored(row) : null;
 }
 
 export async function saveIssue(trx: Trx, repositoryId: number, issue: IssueSnapshot): Promise<void> {

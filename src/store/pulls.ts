@@ -173,6 +173,35 @@ export async function pullsNaming(db: Db, repositoryId: number, issue: number): 
   }));
 }
 
+export interface MergedSince {
+  readonly number: number;
+  readonly mergedAt: Date;
+  readonly base: string;
+  /** Null where the branch lies in another repository. */
+  readonly head: string | null;
+  /** Its text closes the issue by keyword. */
+  readonly closes: boolean;
+}
+
+/** Merges since then that may be about the issue: its number is in their text or their branch, oldest first. */
+export async function mergesSince(
+  db: Db,
+  repositoryId: number,
+  issue: number,
+  since: Date,
+): Promise<MergedSince[]> {
+  const { rows } = await sql<MergedSince>`
+    select p.number, p.merged_at as "mergedAt", p.base_ref as base, c.pull_number is not null as closes,
+      case when p.head_repository_id = p.repository_id then p.head_ref end as head
+    from pull_request p
+    left join pull_request_closes c
+      on c.repository_id = p.repository_id and c.pull_number = p.number and c.issue_number = ${issue}
+    where p.repository_id = ${repositoryId} and p.merged_at >= ${since} and p.base_ref is not null
+      and (c.pull_number is not null or position(${String(issue)} in p.head_ref) > 0)
+    order by p.merged_at, p.number`.execute(db);
+  return rows;
+}
+
 /** Open pull requests known only from the issue list, in order. */
 export async function pullsWithoutBranches(
   db: Db,

@@ -76,7 +76,9 @@ function judge(issue: Issue, item: ItemRow | null, history: TrueHistory, told: (
     if (item.admitted && has("needs-specification")) told("is admitted under the gate");
     return;
   }
-  if (item.admitted !== expected.admitted && !expected.isVague)
+  // GitHub lists no edits: one that was not heard of closes the gate, and none leaves it open.
+  const isClosedInDoubt = history.hasLost && expected.mayBeClosed && expected.admitted;
+  if (item.admitted !== expected.admitted && !expected.isVague && !isClosedInDoubt)
     told(`admitted: ${item.admitted}, by its history ${expected.admitted}`);
   if (expected.isVague || item.isContainer) return;
   const isParkedByAttempts = item.grants >= 3 && item.state === "parked" && expected.state === null;

@@ -10,6 +10,8 @@ import type { TrueHistory, Unlisted } from "./true-history.ts";
 export interface Expected {
   readonly admitted: boolean;
   readonly state: "complete" | "cancelled" | "parked" | null;
+  /** A human edited the admitted item's text: where the news of it is lost, nobody can tell who it was. */
+  readonly mayBeClosed: boolean;
   /** It was no item while something happened that decides items' states: nothing is claimed about its state. */
   readonly isVague: boolean;
 }
@@ -45,8 +47,7 @@ class Fate {
   #open = true;
   #isItem = false;
   #admitted = false;
-  /** The last edit of its text was an agent's. */
-  #isRewritten = false;
+  #isEdited = false;
   #lastGate: { readonly by: "human" | "other" } | "on" | null = null;
   #parked = false;
   #ended: "complete" | "cancelled" | null = null;
@@ -65,7 +66,7 @@ class Fate {
   answer(): Expected | null {
     if (!this.#isItem) return null;
     const state = this.#ended ?? (this.#parked ? "parked" : null);
-    return { admitted: this.#admitted, state, isVague: this.#isVague };
+    return { admitted: this.#admitted, state, mayBeClosed: this.#isEdited, isVague: this.#isVague };
   }
 
   take(happening: Happening): void {
@@ -77,12 +78,8 @@ class Fate {
   #takeUnlisted({ what, at }: Unlisted): void {
     switch (what.kind) {
       case "body":
-        // GitHub lists no edits: where a human's later one is heard of and this one is not, nobody can tell of it.
-        if (what.human && this.#isRewritten) this.#isVague = true;
-        if (this.#isItem && !what.human) {
-          this.#admitted = false;
-          this.#isRewritten = true;
-        }
+        if (this.#isItem && !what.human) this.#admitted = false;
+        this.#isEdited = true;
         return;
       case "merged":
         this.#mergedAt = at;
@@ -145,7 +142,10 @@ class Fate {
     }
     if (label === GATE) {
       this.#lastGate = { by: human ? "human" : "other" };
-      if (human) this.#admitted = true;
+      if (human) {
+        this.#admitted = true;
+        this.#isEdited = false;
+      }
     }
     if (label === STALE && human && this.#ended === null) this.#parked = false;
     if (label === "backlog") this.#isVague = true;

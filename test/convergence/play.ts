@@ -288,6 +288,7 @@ class Game {
   async wrong(): Promise<string[]> {
     const { pool } = this.#stage;
     const { repos, history } = this.#scene;
+    history.hasLost = this.#hasDied || this.#network.hasLost;
     const failed = await pool.query<{ what: string }>(
       `select 'failed: ' || event || ': ' || coalesce(error, '') as what from inbox where state = 'failed'`,
     );

@@ -19,6 +19,8 @@ export class TrueHistory {
   readonly #unlisted = new Map<Issue, Unlisted[]>();
   /** Issues that a transfer took to another repository at some time. */
   readonly moved = new Set<Issue>();
+  /** Some delivery never came. */
+  hasLost = false;
   /** What was done, in words, for whoever must understand a failure. */
   readonly told: string[] = [];
 

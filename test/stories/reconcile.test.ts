@@ -115,6 +115,37 @@ describe("row 6: what was lost on the way", () => {
     await changesNothing(repo, "all");
   });
 
+  it("an issue that was closed before it was heard of, and a merge that was heard: completed by the merge", async () => {
+    const { repo, api } = await place();
+    const [done, relabelled, reopened] = unheard(() =>
+      [1, 2, 3].map(() => {
+        const number = repo.as("planner[bot]").openIssue({ title: "Work", labels: ["backlog"] });
+        repo.as("planner[bot]").close(number, "not_planned");
+        return number;
+      }),
+    ) as [number, number, number];
+    const pulls = [done, relabelled, reopened].map((number) => {
+      const pull = repo.as("alice").openPull({ head: `topic/${number}`, body: `Fixes #${number}` });
+      repo.as("alice").merge(pull);
+      return pull;
+    });
+    await world.settled();
+    unheard(() => {
+      // Whoever makes an item of it now, or takes it up again, wants more done.
+      repo.as("tess").unlabel(relabelled, "backlog");
+      stories.later(2);
+      repo.as("tess").label(relabelled, "backlog");
+      repo.as("tess").reopen(reopened);
+    });
+    await reconcile(repo);
+    expect(await api.item(done)).toMatchObject({ state: "complete", issueState: "closed" });
+    expect((await api.item(done)).tags).toContain(`pr:${pulls[0]}`);
+    expect((await api.item(relabelled)).state).not.toBe("complete");
+    expect(await api.item(reopened)).toMatchObject({ state: null, issueState: "open" });
+    await changesNothing(repo, "since");
+    await changesNothing(repo, "all");
+  });
+
   it("also if a later event brought the snapshot, and not the decision", async () => {
     const { repo, api } = await place();
     const gated = await item(repo, "planner[bot]");

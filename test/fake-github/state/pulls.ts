@@ -59,7 +59,16 @@ export function editPull(
   issue: PullIssue,
   edit: { title?: string | undefined; body?: string | null | undefined; base?: string | undefined },
 ): void {
-  if (edit.base !== undefined && edit.base !== issue.pull.baseRef) retarget(world, by, issue, edit.base);
+  if (edit.base !== undefined && edit.base !== issue.pull.baseRef) {
+    if (issue.state === "closed")
+      throw validationFailed(
+        "PullRequest",
+        "base",
+        "invalid",
+        "Cannot change the base branch of a closed pull request.",
+      );
+    retarget(world, by, issue, edit.base);
+  }
   editIssue(world, by, issue, edit);
 }
 

@@ -1,0 +1,46 @@
+/** What edits have told of an issue's text (`domain/body-trail.ts`), kept beside the mirror's row. */
+
+import { type Selectable, sql } from "kysely";
+import type { BodyTrail } from "../domain/body-trail.ts";
+import type { Db, Trx } from "./database.ts";
+import type { IssueTable } from "./mirror-schema.ts";
+
+export const toTrail = ({ body_trail: kept }: Pick<Selectable<IssueTable>, "body_trail">): BodyTrail | null =>
+  kept && { ...kept, untoldAsOf: kept.untoldAsOf === null ? null : new Date(kept.untoldAsOf) };
+
+/** The caller has the issue's row locked. */
+export async function saveBodyTrail(
+  trx: Trx,
+  repositoryId: number,
+  number: number,
+  trail: BodyTrail | null,
+): Promise<void> {
+  const kept = trail === null ? null : JSON.stringify(trail);
+  const isUntold = trail !== null && trail.untoldAsOf !== null;
+  await sql`
+    update issue set body_trail = ${kept}::jsonb,
+      body_untold_since = case when ${isUntold}::boolean then coalesce(body_untold_since, db_now()) end
+    where repository_id = ${repositoryId} and number = ${number}
+      and body_trail is distinct from ${kept}::jsonb`.execute(trx);
+}
+
+/**
+ * Admitted items whose text no edit has told of for so long, with no delivery of the issue left to apply and no reading
+ * under way. Those that are over stay as they are until they are reopened.
+ */
+export async function untoldBodies(
+  db: Db,
+  afterSeconds: number,
+  limit: number,
+): Promise<{ repositoryId: number; number: number }[]> {
+  const { rows } = await sql<{ repositoryId: number; number: number }>`
+    select s.repository_id as "repositoryId", s.number from issue s
+    join item i on i.repository_id = s.repository_id and i.number = s.number
+    join repository r on r.id = s.repository_id
+    where s.body_untold_since <= db_now() - make_interval(secs => ${afterSeconds})
+      and s.gone is null and r.backfill_state <> 'pending' and i.admitted and (i.state is null or i.state = 'parked')
+      and not exists (select 1 from inbox d where d.repository_id = s.repository_id
+        and d.lane = 'issue:' || s.number and d.state = 'pending')
+    order by s.repository_id, s.body_untold_since limit ${limit}`.execute(db);
+  return rows;
+}
