@@ -22,17 +22,26 @@ export function blastRadius(
 
 export const isGlob = (anchor: string): boolean => /[*?[{]/.test(anchor);
 
+/** A part of a path that is empty or `.`: few have one. */
+const NEEDLESS_PART = /(?:^|\/)\.?(?:\/|$)/;
+
 /** Without `.` and needless slashes: `./src//` is the directory `src`. Empty: the whole repository. */
 export const plainPath = (anchor: string): string =>
-  anchor
-    .split("/")
-    .filter((part) => part !== "" && part !== ".")
-    .join("/");
+  NEEDLESS_PART.test(anchor)
+    ? anchor
+        .split("/")
+        .filter((part) => part !== "" && part !== ".")
+        .join("/")
+    : anchor;
 
 /** The directories that a path lies in, the repository's root first, and the path itself. */
 export function upwards(path: string): string[] {
-  const parts = path === "" ? [] : path.split("/");
-  return ["", ...parts.map((_, index) => parts.slice(0, index + 1).join("/"))];
+  const found = [""];
+  if (path === "") return found;
+  for (let slash = path.indexOf("/"); slash >= 0; slash = path.indexOf("/", slash + 1))
+    found.push(path.slice(0, slash));
+  found.push(path);
+  return found;
 }
 
 /** The part of a glob before its first wildcard, as far as it is whole directories: `src` of a glob for all below it. */

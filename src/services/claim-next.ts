@@ -16,7 +16,7 @@ import { claim, counted, type Delivery, promised } from "./claim.ts";
 import type { Deps } from "./deps.ts";
 import { type Granted, granted } from "./granted-claim.ts";
 import type { Once } from "./once.ts";
-import { meetings, ready } from "./ready.ts";
+import { meetingsWith, ready } from "./ready.ts";
 import { SharedReads } from "./shared-reads.ts";
 
 /** Callers that arrive together go through the same items; each batch is read afresh, without those already tried. */
@@ -103,7 +103,7 @@ function choice(db: Db, repository: Repository, asked: CandidatesAsked): Promise
 }
 
 function chosen({ numbers, radii, inFlight }: Candidates): Choice {
-  const overlapping = new Set(meetings(inFlight, radii).map(({ number }) => number));
+  const overlapping = new Set(meetingsWith(inFlight)(radii).map(({ number }) => number));
   const touching = new Map(radii.map((item) => [item.number, item]));
   const clear: number[] = [];
   const before: ItemRadius[] = [];

@@ -14,7 +14,7 @@ import type { Caller } from "./caller.ts";
 import { cursorOf, readCursor } from "./cursor.ts";
 import type { Deps } from "./deps.ts";
 import { itemBody } from "./item-body.ts";
-import { isPartOf, meetings } from "./ready.ts";
+import { isPartOf, meetingsWith } from "./ready.ts";
 import { onlySeen } from "./sight.ts";
 import { withhold } from "./withhold.ts";
 
@@ -45,7 +45,7 @@ async function overlapsOf(
 ): Promise<number[] | null> {
   if (radius.length === 0) return null;
   const inFlight = await radiiInFlight(deps.db, id, settings);
-  const [met] = meetings(inFlight, [{ number, radius, hasPull: review !== null }]);
+  const [met] = meetingsWith(inFlight)([{ number, radius, hasPull: review !== null }]);
   return met ? await onlySeen(deps.db, view, id, met.with) : null;
 }
 

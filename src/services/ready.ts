@@ -49,32 +49,42 @@ export async function ready(
     ...new Set([...others, ...numbers.map(({ number }) => number)]),
   ];
   // What overlaps may be much, and what is shown of the ready seldom waits for it.
-  const isMeeting = new Set(meetings(around.radii, around.touching).map(({ number }) => number));
-  let readyHead = around.offered.filter((number) => !isMeeting.has(number)).slice(0, limit);
-  const meets = overlaps(db, where, settings, around).then((items) =>
+  const meet = meetingsWith(around.radii);
+  const isMeeting = new Set(meet(around.touching).map(({ number }) => number));
+  const likely = around.offered.filter((number) => !isMeeting.has(number)).slice(0, limit);
+  const meets = overlaps(db, where, settings, around, meet).then((items) =>
     items.filter(({ number }) => !others.has(number)),
   );
-  if (readyHead.length < limit && !around.isAllOffered)
-    readyHead = await readOffered(db, where, elsewhere(await meets), limit);
+  const offered = around.isAllOffered
+    ? around.offered.length + countOf(around.flights, "offered") + countOf(held, "offered")
+    : null;
+  const readyHead =
+    likely.length === limit || around.isAllOffered
+      ? likely
+      : meets.then((items) => readOffered(db, where, elsewhere(items), limit));
 
-  const inOrder = async <Item extends JudgedItem>(numbers: readonly number[], read: Reading<Item>) => {
+  const inOrder = async <Item extends JudgedItem>(
+    which: readonly number[] | Promise<readonly number[]>,
+    read: Reading<Item>,
+  ) => {
+    const numbers = await which;
     const { items, now } = await read(db, repository.id, numbers, settings);
     const views = new Map(
       (await withhold(db, view, repository.id, items)).map((item) => [item.facts.number, item]),
     );
     return { items: numbers.flatMap((number) => views.get(number) ?? []), now };
   };
-  const offered = around.isAllOffered
-    ? around.offered.length + countOf(around.flights, "offered") + countOf(held, "offered")
-    : null;
   // The items are most of what this costs: those of both lists are read at the same time.
-  const [first, rest, meeting, counts, starving] = await Promise.all([
+  const [first, rest, meeting, counted, starving] = await Promise.all([
     inOrder(readyHead, itemViews),
     inOrder(around.waiting, itemReasons),
     meets,
-    meets.then((items) => countStandings(db, where, enoughFor(others.size + items.length), offered)),
+    // Mostly so few overlap that it need not be known how many, to count enough.
+    countStandings(db, where, enoughFor(others.size + COUNT_STEP), offered),
     around.offered.length === 0 ? restOf(db, repository.id, [...isFlying], settings) : null,
   ]);
+  const enough = enoughFor(others.size + meeting.length);
+  const counts = meeting.length <= COUNT_STEP ? counted : await countStandings(db, where, enough, offered);
   const { region } = where;
   const reasonsOf = (item: SeenItem<JudgedItem>, now: Date) =>
     whyNotReady(item.facts, item.defects, { now, region });
@@ -163,19 +173,20 @@ function countsOf(
   };
 }
 
-/** Those whose blast radius meets that of work in flight, in their order. */
-export function meetings(
-  inFlight: readonly RadiusInFlight[],
-  items: readonly ItemRadius[],
-): { number: number; with: number[] }[] {
-  if (inFlight.length === 0) return [];
+export type Meetings = (items: readonly ItemRadius[]) => { number: number; with: number[] }[];
+
+/** Tells of items those whose blast radius meets that of work in flight, in their order. */
+export function meetingsWith(inFlight: readonly RadiusInFlight[]): Meetings {
+  if (inFlight.length === 0) return () => [];
   const underWay = new RadiusIndex(inFlight);
   // Work that lies in a pull request is not held up by other work that does.
-  const atWork = new RadiusIndex(inFlight.filter((item) => item.atWork));
-  return items.flatMap((item) => {
-    const meets = (item.hasPull ? atWork : underWay).meets(item);
-    return meets.length === 0 ? [] : [{ number: item.number, with: meets }];
-  });
+  const isAllAtWork = inFlight.every((item) => item.atWork);
+  const atWork = isAllAtWork ? underWay : new RadiusIndex(inFlight.filter((item) => item.atWork));
+  return (items) =>
+    items.flatMap((item) => {
+      const meets = (item.hasPull ? atWork : underWay).meets(item);
+      return meets.length === 0 ? [] : [{ number: item.number, with: meets }];
+    });
 }
 
 interface Standstill {
@@ -208,10 +219,11 @@ async function overlaps(
   where: Where,
   settings: Limits,
   { radii, touching, isAllOffered }: Surroundings,
+  meet: Meetings,
 ): Promise<{ number: number; with: number[] }[]> {
   if (radii.length === 0) return [];
-  if (isAllOffered) return meetings(radii, touching);
-  return meetings(radii, await readNear(db, where, settings, reachOf(radii.map(({ radius }) => radius))));
+  if (isAllOffered) return meet(touching);
+  return meet(await readNear(db, where, settings, reachOf(radii.map(({ radius }) => radius))));
 }
 
 export const isPartOf = (item: ItemView, repository: Repository, epic: number | undefined): boolean =>

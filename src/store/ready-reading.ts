@@ -115,7 +115,12 @@ export async function readNear(
   reach: { readonly at: readonly string[]; readonly below: readonly string[] },
 ): Promise<ItemRadius[]> {
   const near = nearQuery(where, reach, settings.requireAnchors);
-  return radiiOfRows(await preparedRows(db, near.compile(db)), settings);
+  // As JSON, for they may be many, and node reads rows and arrays slowly.
+  const [row] = await preparedRows(
+    db,
+    sql<{ near: RadiusRow[] }>`select ${jsonRows(near)} as near`.compile(db),
+  );
+  return radiiOfRows(row?.near ?? [], settings);
 }
 
 /** The most urgent of what is offered, without these. */

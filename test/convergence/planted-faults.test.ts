@@ -1,4 +1,4 @@
-/** The test of the test: three faults that a mirror may have are planted in the program, and the games find each of them. */
+/** The test of the test: four faults that a mirror may have are planted in the program, and the games find each of them. */
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { play, type Stage } from "./play.ts";
@@ -6,7 +6,7 @@ import { setStage } from "./stage.ts";
 
 /** The fault that is planted now. The modules that it stands in are replaced in this file only: the program has no such switch. */
 const planted = vi.hoisted(() => ({
-  fault: null as null | "older wins" | "anybody is human" | "writes blindly",
+  fault: null as null | "older wins" | "anybody is human" | "writes blindly" | "any text is told",
 }));
 
 vi.mock(import("../../src/domain/mirror-merge.ts"), async (original) => {
@@ -17,6 +17,13 @@ vi.mock(import("../../src/domain/mirror-merge.ts"), async (original) => {
       planted.fault === "older wins"
         ? { kind: "save", issue: incoming }
         : real.mergeIssue(stored, incoming, delta),
+  };
+});
+vi.mock(import("../../src/domain/body-trail.ts"), async (original) => {
+  const real = await original();
+  return {
+    ...real,
+    followBody: (trail, news) => (planted.fault === "any text is told" ? null : real.followBody(trail, news)),
   };
 });
 vi.mock(import("../../src/services/ask-actor.ts"), async (original) => {
@@ -66,6 +73,11 @@ describe("a planted fault is found", () => {
   it("who did it is not asked", async () => {
     planted.fault = "anybody is human";
     expect(await isFound(/admitted: true, by its history false/, 1)).toBe(true);
+  }, 300_000);
+
+  it("a text that another event brought is taken as told", async () => {
+    planted.fault = "any text is told";
+    expect(await isFound(/admitted: true, by its history false/, 10)).toBe(true);
   }, 300_000);
 
   it("a comment that may stand is posted again without looking", async () => {
