@@ -82,7 +82,7 @@ export async function keepForeignBlockers(
       return isThere || (targetId !== null && issue?.id === targetId);
     });
     const state = found?.issue?.state;
-    if (!found || !state || found.place.repository?.installed) return [];
+    if (!found || !state || found.place.repository?.heard) return [];
     return [{ repositoryId, target, open: state === "open", stateReason: found.issue?.state_reason ?? null }];
   });
   return saveForeignBlockers(trx, at, told);

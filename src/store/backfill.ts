@@ -121,7 +121,7 @@ export async function finishBackfill(
 ): Promise<void> {
   const { rows } = await sql`
     update repository set backfill_state = 'done', backfill_cursor = null, backfill_error = null, backfiller = null,
-      backfiller_until = null,
+      backfiller_until = null, unread = false,
       -- What is open alone does not tell what was closed since the last reading.
       synced_at = case when ${mode} <> 'take_up' or synced_to is null then ${began.ours} else synced_at end,
       synced_to = case when ${mode} <> 'take_up' or synced_to is null then ${began.theirs} else synced_to end,

@@ -34,7 +34,7 @@ export async function takeForeignReading(db: Db, intervalSeconds: number): Promi
       left join repository t on t.id = l.target_repository_id
       left join foreign_reading f on f.repository_id = l.repository_id and f.number = l.number
       where l.relation = 'blockedBy' and l.native and l.target_repository_id <> l.repository_id
-        and not coalesce(t.installed, false) and (f.due_at is null or f.due_at <= db_now())
+        and not coalesce(t.installed and not t.unread, false) and (f.due_at is null or f.due_at <= db_now())
       order by f.due_at nulls first limit 1) due
     on conflict (repository_id, number) do update set due_at = excluded.due_at
       where foreign_reading.due_at <= db_now()

@@ -96,14 +96,15 @@ export interface BlockerRow {
   target: string;
   isItem: boolean;
   state: ItemState;
+  /** Null also where none of them tells of a state. */
   tags: string[] | null;
   issueOpen: boolean | null;
   issueReason: string | null;
   rulingOwner: string | null;
   question: string | null;
-  /** `owner/name` of the blocker's repository, where it is known, and whether the App is there. */
+  /** `owner/name` of the blocker's repository, where it is known, and whether its mirror may be believed. */
   repository: string | null;
-  installed: boolean | null;
+  heard: boolean | null;
   /** Where the App is not: what GitHub's list of the item's blockers tells of it; null: nothing. */
   told: { readonly open: boolean; readonly stateReason: string | null } | null;
 }

@@ -26,7 +26,7 @@ export async function findBlocker(
     sql<Omit<BlockerRow, "repositoryId" | "target">>`
     select b.number is not null as "isItem", b.state, br.tags, bs.state = 'open' and bs.gone is null as "issueOpen",
       coalesce(bs.gone, bs.state_reason) as "issueReason", b.ruling_owner as "rulingOwner", b.question,
-      f.owner || '/' || f.name as repository, f.installed, case when w.number is not null
+      f.owner || '/' || f.name as repository, f.installed and not f.unread as heard, case when w.number is not null
         then json_build_object('open', w.open, 'stateReason', w.state_reason) end as told
     from (select ${edge.repositoryId}::bigint as repository_id, ${itemOfTarget(edge.target) ?? 0}::int as number) l
     left join repository f on f.id = l.repository_id

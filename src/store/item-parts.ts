@@ -90,15 +90,15 @@ export const REASON_QUERIES: Queries<ReasonParts> = {
   // An item says itself most of what is asked of its issue, which is looked up where there is more to say.
   blockers: jsonRows(`
     select l.number as item, l.target_repository_id as "repositoryId", l.target, b.number is not null as "isItem",
-      b.state, b.tags, coalesce(b.issue_open, s.open) as "issueOpen", s.reason as "issueReason",
-      b.ruling_owner as "rulingOwner", b.question, f.name as repository, f.installed,
+      b.state, case when b.state is not null or b.tags::text like '%state:%' then b.tags end as tags, coalesce(b.issue_open, s.open) as "issueOpen", s.reason as "issueReason",
+      b.ruling_owner as "rulingOwner", b.question, f.name as repository, f.heard,
       w.told
     from record_link l
     left join item b on b.repository_id = l.target_repository_id and b.number = l.target_number
     left join lateral (select s.state = 'open' and s.gone is null as open, coalesce(s.gone, s.state_reason) as reason
       from issue s where (b.number is null or b.state in ('parked', 'cancelled'))
         and s.repository_id = l.target_repository_id and s.number = l.target_number offset 0) s on true
-    left join lateral (select f.owner || '/' || f.name as name, f.installed from repository f
+    left join lateral (select f.owner || '/' || f.name as name, f.installed and not f.unread as heard from repository f
       where l.target_repository_id <> $1 and f.id = l.target_repository_id offset 0) f on true
     left join lateral (select json_build_object('open', w.open, 'stateReason', w.state_reason) as told
       from foreign_blocker w where l.target_repository_id <> $1 and w.repository_id = $1 and w.number = l.number

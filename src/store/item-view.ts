@@ -166,7 +166,7 @@ function toClaim(row: ItemViewRow): ItemFacts["claim"] {
 export function toBlocker(row: BlockerRow, repositoryId: number): Blocker {
   const number = itemOfTarget(row.target);
   const isHere = row.repositoryId === repositoryId;
-  const isElsewhere = !isHere && !row.installed;
+  const isElsewhere = !isHere && !row.heard;
   const told = isElsewhere && row.told !== null ? ({ kind: "issue", ...row.told } as const) : null;
   const status = blockerStatus(told ?? toBlockerFacts(row, number));
   // Of a repository that the App left nobody hears any more; what was completed before stays so.

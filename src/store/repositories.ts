@@ -13,6 +13,8 @@ export interface Repository {
   readonly name: string;
   readonly defaultBranch: string;
   readonly installed: boolean;
+  /** The mirror may be believed: the App is there, and what was missed before it came has been read. */
+  readonly heard: boolean;
   readonly archived: boolean;
   readonly settings: RepositorySettings;
   /** Whether its name is its own: another repository may have taken it, before this one's new name was heard. */
@@ -41,6 +43,7 @@ const COLUMNS = [
   "name",
   "default_branch",
   "installed",
+  "unread",
   "archived",
   "settings",
   "current_name",
@@ -55,6 +58,7 @@ interface RepositoryRow {
   name: string;
   default_branch: string;
   installed: boolean;
+  unread: boolean;
   archived: boolean;
   settings: object;
   current_name: boolean;
@@ -69,6 +73,7 @@ const toRepository = (row: RepositoryRow): Repository => ({
   name: row.name,
   defaultBranch: row.default_branch,
   installed: row.installed,
+  heard: row.installed && !row.unread,
   archived: row.archived,
   settings: settingsOf(row.settings as Partial<RepositorySettings>),
   local: row.id < 0,
@@ -176,6 +181,7 @@ export async function markInstalled(trx: Trx, id: number, installationId: number
     .updateTable("repository")
     .set({
       installed: true,
+      unread: sql`case when installed then unread else true end`,
       installation_id: installationId,
       backfill_state: "pending",
       backfill_mode: sql`case when synced_to is null then 'take_up' else 'all' end`,

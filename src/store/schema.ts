@@ -35,6 +35,7 @@ export interface RepositoryTable {
   html_url: string | null;
   installed: Defaulted<boolean>;
   archived: Defaulted<boolean>;
+  unread: Defaulted<boolean>;
   settings: JSONColumnType<object, string | undefined, string>;
   backfill_state: Defaulted<"none" | "pending" | "done">;
   backfill_cursor: JSONColumnType<object> | null;

@@ -1,9 +1,11 @@
 /** [63] Blockers in repositories where the App is not installed: read from the blocked issue's own list, every so often. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { backfill } from "../../src/services/backfill.ts";
 import { readForeignBlockers } from "../../src/services/foreign-blockers.ts";
 import type { FakeRepository } from "../fake-github/fake-repository.ts";
 import type { ApiClient } from "../harness/api-client.ts";
+import { waitFor } from "../harness/wait-for.ts";
 import type { World } from "../harness/world.ts";
 import { expectRefused, granted, type Stories, startStories } from "./support/stories.ts";
 
@@ -190,5 +192,41 @@ describe("[63] a blocker in a repository where the App is not installed", () => 
     await world.settled();
     await readDue();
     expect(await statusOfBlocker()).toEqual(["waiting"]);
+  });
+
+  it("is not believed by its old mirror when the App comes back, until it has been read", async () => {
+    await world.install(elsewhere);
+    elsewhere.as("alice").close(blocker, "completed");
+    await world.settled();
+    expect((await api.item(item)).reasons).toEqual([]);
+    world.github.removeFromInstallation(elsewhere);
+    await world.settled();
+    stories.later();
+    // Nobody hears of it.
+    elsewhere.as("alice").reopen(blocker);
+    await polled();
+    await expectRefused(api, item, "blocked");
+    world.github.fault({ path: "/repos/acme/elsewhere/issues", kind: "status", status: 503, times: 1000 });
+    world.github.install(elsewhere);
+    await world.github.delivered();
+    await waitFor("the App to be there", async () => {
+      const row = await world.db
+        .selectFrom("repository")
+        .select(["installed", "backfill_error"])
+        .where("id", "=", elsewhere.id)
+        .executeTakeFirst();
+      return row?.installed && row.backfill_error !== null ? null : JSON.stringify(row);
+    });
+    await expectRefused(api, item, "blocked");
+    expect(await statusOfBlocker()).toEqual(["waiting"]);
+    world.github.clearFaults();
+    await stories.pass(600);
+    await backfill(world.app.deps, elsewhere.id, new AbortController().signal);
+    await world.settled();
+    await expectRefused(api, item, "blocked");
+    elsewhere.as("alice").close(blocker, "completed");
+    await world.settled();
+    expect((await api.item(item)).reasons).toEqual([]);
+    await granted(api, item, "w/1");
   });
 });
