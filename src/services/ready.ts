@@ -11,7 +11,7 @@ import { type Verdict, whyNotReady } from "../domain/ready-set.ts";
 import { itemOfTarget } from "../domain/record-key.ts";
 import type { View } from "../domain/scope.ts";
 import type { Db } from "../store/database.ts";
-import { type ItemPage, itemReasons, itemViews, type JudgedItem } from "../store/item-facts.ts";
+import { type JudgedItem, viewsAndReasons } from "../store/item-facts.ts";
 import type { ItemView, Limits } from "../store/item-view.ts";
 import type { ItemRadius, RadiusInFlight } from "../store/radii.ts";
 import type { Flight, Placed, Standing, Where } from "../store/ready-items.ts";
@@ -63,40 +63,32 @@ export async function ready(
       ? likely
       : meets.then((items) => readOffered(db, where, elsewhere(items), limit));
 
-  const inOrder = async <Item extends JudgedItem>(
-    which: readonly number[] | Promise<readonly number[]>,
-    read: Reading<Item>,
-  ) => {
-    const numbers = await which;
-    const { items, now } = await read(db, repository.id, numbers, settings);
-    const views = new Map(
-      (await withhold(db, view, repository.id, items)).map((item) => [item.facts.number, item]),
-    );
-    return { items: numbers.flatMap((number) => views.get(number) ?? []), now };
-  };
-  // The items are most of what this costs: those of both lists are read at the same time.
-  const [first, rest, meeting, counted, starving] = await Promise.all([
-    inOrder(readyHead, itemViews),
-    inOrder(around.waiting, itemReasons),
+  // The items are most of what this costs.
+  const items = Promise.resolve(readyHead).then((views) =>
+    viewsAndReasons(db, repository.id, { views, reasons: around.waiting }, settings),
+  );
+  const [read, meeting, counted, starving] = await Promise.all([
+    items,
     meets,
     // Mostly so few overlap that it need not be known how many, to count enough.
     countStandings(db, where, enoughFor(others.size + COUNT_STEP), offered),
     around.offered.length === 0 ? restOf(db, repository.id, [...isFlying], settings) : null,
   ]);
+  const { now } = read;
+  const first = inOrder(await readyHead, await withhold(db, view, repository.id, read.views));
+  const rest = inOrder(around.waiting, await withhold(db, view, repository.id, read.reasons));
   const enough = enoughFor(others.size + meeting.length);
   const counts = meeting.length <= COUNT_STEP ? counted : await countStandings(db, where, enough, offered);
   const { region } = where;
-  const reasonsOf = (item: SeenItem<JudgedItem>, now: Date) =>
-    whyNotReady(item.facts, item.defects, { now, region });
+  const reasonsOf = ({ facts, defects }: SeenItem<JudgedItem>) =>
+    whyNotReady(facts, defects, { now, region });
   // What changed in between is left out rather than told wrongly.
   const isOverlapping = new Set(meeting.map(({ number }) => number));
-  const shown = first.items.filter(
-    (item) => !isOverlapping.has(item.facts.number) && reasonsOf(item, first.now).length === 0,
-  );
-  const waiting = rest.items
+  const shown = first.filter((item) => !isOverlapping.has(item.facts.number) && reasonsOf(item).length === 0);
+  const waiting = rest
     .map((item) => ({
       number: item.facts.number,
-      reasons: reasonBodies(repository, item.facts, reasonsOf(item, rest.now), rest.now),
+      reasons: reasonBodies(repository, item.facts, reasonsOf(item), now),
     }))
     .filter(({ reasons }) => reasons.length > 0);
   const count = countsOf(counts, around.flights, held, meeting.length);
@@ -106,7 +98,7 @@ export async function ready(
   return {
     verdict: await verdictOf(db, repository, { ...count, wantsResource, flying: [...isFlying], starving }),
     pending: Math.min(count.pending, MOST_COUNTED),
-    ready: await itemBodies(db, repository, shown, { now: first.now, region }),
+    ready: await itemBodies(db, repository, shown, { now, region }),
     overlapping: meeting.slice(0, limit),
     waiting,
     inFlight: around.flights.slice(0, limit).map(({ number, leaseExpiresAt, isHeld }) => ({
@@ -129,12 +121,14 @@ export async function ready(
   };
 }
 
-type Reading<Item> = (
-  db: Db,
-  repositoryId: number,
+/** Those of the numbers that were found, in their order. */
+function inOrder<Item extends SeenItem<JudgedItem>>(
   numbers: readonly number[],
-  settings: Limits,
-) => Promise<ItemPage<Item>>;
+  items: readonly Item[],
+): Item[] {
+  const found = new Map(items.map((item) => [item.facts.number, item]));
+  return numbers.flatMap((number) => found.get(number) ?? []);
+}
 
 /** Enough of a list to tell `MOST_COUNTED` when so many are taken off it: in steps, for a count is kept for a moment. */
 const COUNT_STEP = 1_000;

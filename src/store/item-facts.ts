@@ -42,8 +42,8 @@ export async function findBlocker(
   return toBlocker({ ...row, ...edge }, home);
 }
 
-export interface ItemPage<Item = ItemView> {
-  readonly items: readonly Item[];
+export interface ItemPage {
+  readonly items: readonly ItemView[];
   /** The database's time at which the facts were true. */
   readonly now: Date;
 }
@@ -81,21 +81,30 @@ export function itemViews(
   return read(db, repositoryId, settings, sql`i.number = any (${unseen(numbers, "int")})`, sql``);
 }
 
-/** Why the items of these numbers cannot be claimed, for much less than their views. */
-export async function itemReasons(
+/**
+ * The items of some numbers, and why those of others cannot be claimed, for much less than their views: in one statement,
+ * for to begin one costs as much as to read some of these.
+ */
+export async function viewsAndReasons(
   db: Db,
   repositoryId: number,
-  numbers: readonly number[],
+  asked: { readonly views: readonly number[]; readonly reasons: readonly number[] },
   settings: Limits,
-): Promise<ItemPage<JudgedItem>> {
-  const these = sql`i.number = any (${unseen(numbers, "int")})`;
-  const page = await readRows<ReasonParts>(db, repositoryId, these, sql``, REASONS);
+): Promise<{ now: Date; views: ItemView[]; reasons: JudgedItem[] }> {
+  const these = sql`i.number = any (${unseen([...asked.views, ...asked.reasons], "int")})`;
+  const shown = sql`materialized (select * from chosen where number = any (${unseen(asked.views, "int")}))`;
+  const page = await readRows(db, repositoryId, these, sql``, shown);
   const now = new Date(page.now);
-  const items = rowsOf(repositoryId, page, null).map((row) => {
+  const among = (numbers: readonly number[]) => {
+    const wanted = new Set(numbers);
+    return { ...page, items: page.items.filter(({ number }) => wanted.has(number)) };
+  };
+  const views = rowsOf(repositoryId, among(asked.views), page);
+  const reasons = rowsOf(repositoryId, among(asked.reasons), null).map((row) => {
     const { facts, defects, links } = toView(row, now, repositoryId, settings);
     return { facts, defects: defects.filter(({ code }) => isExcluding(code)), links };
   });
-  return { now, items };
+  return { now, views: views.map((row) => toView(row, now, repositoryId, settings)), reasons };
 }
 
 /** What is directly `partOf` an epic, live or parked. */
@@ -159,8 +168,10 @@ const textOf = (queries: Readonly<Record<string, string>>): string =>
     .join(",\n");
 
 /** Written out once: it is long, and asked for often. */
-const REASONS = textOf(REASON_QUERIES);
-const WHOLE = textOf({ ...REASON_QUERIES, ...OTHER_QUERIES });
+const PARTS = textOf({ ...REASON_QUERIES, ...OTHER_QUERIES });
+
+/** Every item that is read is shown whole. */
+const ALL_SHOWN = sql`not materialized (select * from chosen)`;
 
 async function read(
   db: Db,
@@ -169,7 +180,7 @@ async function read(
   where: RawBuilder<unknown>,
   limit: RawBuilder<unknown>,
 ): Promise<ItemPage> {
-  const page = await readRows<ReasonParts & OtherParts>(db, repositoryId, where, limit, WHOLE);
+  const page = await readRows(db, repositoryId, where, limit, ALL_SHOWN);
   const now = new Date(page.now);
   return {
     now,
@@ -178,16 +189,16 @@ async function read(
 }
 
 /** The items' own rows, and what is asked besides of all of them: everything as JSON, which costs less than columns do. */
-async function readRows<Parts>(
+async function readRows(
   db: Db,
   repositoryId: number,
   where: RawBuilder<unknown>,
   limit: RawBuilder<unknown>,
-  parts: string,
-): Promise<Page & Parts> {
+  shown: RawBuilder<unknown>,
+): Promise<Page & ReasonParts & OtherParts> {
   const [row] = await preparedRows(
     db,
-    sql<{ page: Page & Parts }>`
+    sql<{ page: Page & ReasonParts & OtherParts }>`
     with chosen as materialized (
       select i.number, i.enrolled, i.admitted, i.admitted_by, i.state, i.state_at, i.park_reason, i.ruling_owner,
         i.question, i.park_by, i.park_at, i.created_at, i.active_at, i.threshold as own_threshold, i.attempts_after,
@@ -207,9 +218,10 @@ async function readRows<Parts>(
         where s.repository_id = i.repository_id and s.number = i.number offset 0) s
       left join claim c on c.repository_id = i.repository_id and c.topic = 'backlog' and c.id = r.id
       where i.repository_id = ${repositoryId} and ${where}
-      order by i.number ${limit})
+      order by i.number ${limit}),
+    shown as ${shown}
     select json_build_object('now', db_now(), 'items', ${jsonRows(sql`select * from chosen order by number`)},
-      ${sql.raw(parts)}) as page`.compile(db),
+      ${sql.raw(PARTS)}) as page`.compile(db),
   );
   if (!row) throw new Error("a query of one row answered none");
   return row.page;

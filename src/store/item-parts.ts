@@ -1,6 +1,6 @@
 /**
  * What the rules ask about items besides their own rows, kind by kind: each is read of all items together, which are the
- * rows `chosen` of the statement that these are parts of. Asked item by item, each kind would cost as much for every one
+ * rows `chosen` of the statement that these are parts of, or those of them that are `shown` whole. Asked item by item, each kind would cost as much for every one
  * of them. `item-rows.ts` puts together what belongs to each item.
  */
 
@@ -58,6 +58,8 @@ export interface OtherParts {
 export type Queries<Parts> = { readonly [Key in keyof Parts]: string };
 
 const numbers = "array(select number from chosen)";
+const shownNumbers = "array(select number from shown)";
+const shownWithParts = "array(select number from shown where parts > 0)";
 const epics = "array(select distinct e from chosen, unnest(ancestors) e)";
 const epicIds = "array(select distinct 'issue-' || e from chosen, unnest(ancestors) e)";
 const withParts = "array(select number from chosen where parts > 0)";
@@ -164,36 +166,36 @@ export const REASON_QUERIES: Queries<ReasonParts> = {
 export const OTHER_QUERIES: Queries<OtherParts> = {
   links: jsonRows(`
     select l.number as item, l.relation, l.target_repository_id as "repositoryId", l.target from record_link l
-    where l.repository_id = $1 and l.number = any (${numbers})
+    where l.repository_id = $1 and l.number = any (${shownNumbers})
     order by l.relation, l.created_at, l.target, l.target_repository_id`),
   anchors: jsonRows(`
     select substr(a.id, 7)::int as item, a.target_repository_id as "repositoryId", a.target, a.branch, a.captured,
       a.current, a.drifted_at as "driftedAt"
     from anchor a
-    where a.repository_id = $1 and a.topic = 'backlog' and a.id = any (array(select 'issue-' || number from chosen))
+    where a.repository_id = $1 and a.topic = 'backlog' and a.id = any (array(select 'issue-' || number from shown))
     order by a.target_repository_id, a.target`),
   resumes: jsonRows(`
     select b.number as item, b.branch, b.pull_number as "pullNumber", b.sha, b.note, b.fence, b.owner,
       b.written_at as "writtenAt"
-    from resume_block b where b.repository_id = $1 and b.number = any (${numbers})`),
+    from resume_block b where b.repository_id = $1 and b.number = any (${shownNumbers})`),
   // Also what was taken off the backlog, which the count of parts leaves out, may still be held.
   heldBelow: jsonRows(`
-    select c.number as item from chosen c
+    select c.number as item from shown c
     where c.number = any (array(select l.target_number from record_link l
-        where l.target_repository_id = $1 and l.target_number = any (${numbers}) and l.relation = 'partOf'))
+        where l.target_repository_id = $1 and l.target_number = any (${shownNumbers}) and l.relation = 'partOf'))
       and exists (select 1 from descendants_of($1, c.number) d where held($1, d, db_now()) is not null)`),
   integratedBy: jsonRows(`
     select n.integrates as item, n.number as by from item n
-    where n.repository_id = $1 and n.integrates = any (${withParts}) and n.enrolled
+    where n.repository_id = $1 and n.integrates = any (${shownWithParts}) and n.enrolled
       and n.state is distinct from 'cancelled'
     order by n.number`),
   diagrams: jsonRows(`
-    select c.number as item from chosen c
+    select c.number as item from shown c
     where c.parts > 0 and (has_diagram($1, c.number) or exists (select 1 from outbox o
       where o.repository_id = $1 and o.issue_number = c.number and o.state = 'pending'
         and o.promise = 'diagram:' || c.number))`),
   openParts: jsonRows(`
-    select c.number as item, p.number as part from chosen c
+    select c.number as item, p.number as part from shown c
     join record_link l on l.target_repository_id = $1 and l.target_number = c.integrates and l.relation = 'partOf'
       and l.repository_id = $1
     join item p on p.repository_id = l.repository_id and p.number = l.number and p.enrolled

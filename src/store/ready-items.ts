@@ -202,14 +202,14 @@ export function nearQuery(
   where: Where,
   reach: { readonly at: readonly string[]; readonly below: readonly string[] },
   orUnanchored: boolean,
-): RawBuilder<RadiusRow> {
+): RawBuilder<Omit<RadiusRow, "isResearch">> {
   const { repositoryId } = where;
   const at = reach.at
     .map((path) => (path === "" ? "." : path))
     .flatMap((path) => [`file/${path}`, `file/${path}/`]);
   const below = reach.below.map((path) => (path === "" ? "file/" : `file/${path}/`));
   const unanchored = sql`
-      union
+      union all
       select i.number, null from item i
       where ${standing(where, "offered")} and not exists (
         select 1 from record_link l where l.repository_id = i.repository_id and l.number = i.number
@@ -219,19 +219,18 @@ export function nearQuery(
   return sql`
     with near as (
       ${anchored} and l.target = any (${unseen(at, "text")})
-      union
+      union all
       -- Everything that begins with the directory: the character after a slash is a zero.
       select l.number, l.anchor from unnest(${unseen(below, "text")}) d
       cross join lateral (${anchored} and l.target ~>=~ d and l.target ~<~ (rtrim(d, '/') || '0')) l
-      union
+      union all
       ${anchored} and l.target ~ '[*?[{]'
-      union
+      union all
       ${anchored} and l.target ~ '//|/[.](/|$)'
       ${orUnanchored ? unanchored : sql``})
     -- One by one: the few that are near are not looked for among all that are offered.
-    select i.number, false as "isResearch", i."hasPull", n.anchors
-    from (select number, coalesce(array_agg(anchor) filter (where anchor is not null), '{}') as anchors
-      from near group by number) n
+    select i.number, i."hasPull", n.anchors
+    from (select number, array_remove(array_agg(anchor), null) as anchors from near group by number) n
     cross join lateral (
       select i.number, i.review is not null as "hasPull", i.urgency, i.created_at from item i
       where i.number = n.number and ${standing(where, "offered")} and i.phase is distinct from 'research' offset 0) i

@@ -118,9 +118,12 @@ export async function readNear(
   // As JSON, for they may be many, and node reads rows and arrays slowly.
   const [row] = await preparedRows(
     db,
-    sql<{ near: RadiusRow[] }>`select ${jsonRows(near)} as near`.compile(db),
+    sql<{ near: Omit<RadiusRow, "isResearch">[] }>`select ${jsonRows(near)} as near`.compile(db),
   );
-  return radiiOfRows(row?.near ?? [], settings);
+  return radiiOfRows(
+    (row?.near ?? []).map((item) => ({ ...item, isResearch: false })),
+    settings,
+  );
 }
 
 /** The most urgent of what is offered, without these. */
