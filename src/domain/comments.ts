@@ -91,6 +91,14 @@ function completionText(by: Completion): string {
   return `Completed. The result is kept in:\n\n${places}`;
 }
 
+/** The pull request that completed the item was reverted: whether the work is to be done again only people know. */
+export const revertedComment = (number: number, pull: number, by: number): string =>
+  fitComment(
+    `<!-- leasehold: reverted item=${itemId(number)} by=${by} -->`,
+    `Pull request #${pull}, which completed this, was reverted by #${by}. It stays complete; ` +
+      "whoever wants the work done again reopens the issue.",
+  );
+
 /** An orchestrator cancelled the item. */
 export const cancelledComment = (number: number, owner: string, why: string | null): string =>
   `Cancelled by \`${owner}\`: #${number} is not worked on any more, and what waits for it stalls.${quoted(why)}`;

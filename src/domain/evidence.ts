@@ -49,7 +49,7 @@ export function missingEvidence(evidence: Evidence, item: EvidencedItem): string
 function missingMerge(number: number, pull: PullEvidence | null, item: EvidencedItem): string | null {
   if (pull === null) return `there is no pull request #${number} in this repository`;
   if (pull.mergedAt === null)
-    return `pull request #${number} is not merged yet; merging it completes the item by itself`;
+    return `pull request #${number} is not merged yet: ask again once it is. Where its text closes the item's issue by keyword, its merge completes the item by itself`;
   if (item.baseBranch === null)
     return "the item's base branch is missing or doubled; mend its baseBranch: tag first";
   if (pull.base !== item.baseBranch) {

@@ -2,6 +2,7 @@
 
 import type { GitHubPull } from "../contract/github-payloads.ts";
 import { closingReferences } from "../domain/closing-keywords.ts";
+import { revertedComment } from "../domain/comments.ts";
 import { isNewsOfMerge, itemsOfPull, judgeMerge, type MergedPull } from "../domain/completion.ts";
 import { fieldDrift } from "../domain/drift.ts";
 import { endDecidedAt } from "../domain/issue-transitions.ts";
@@ -18,6 +19,7 @@ import { openIncident } from "../store/incidents.ts";
 import { lockItem } from "../store/item-lock.ts";
 import { findItem, itemsRecordingPull } from "../store/items.ts";
 import { findIssue } from "../store/mirror.ts";
+import { promise } from "../store/outbox.ts";
 import { findPull, type PullSnapshot } from "../store/pulls.ts";
 import { findRecord, setRecordTags } from "../store/records.ts";
 import type { Repository } from "../store/repositories.ts";
@@ -55,7 +57,10 @@ export async function takeReadPull(
   });
 }
 
-/** The items that a merged pull request is about: by its text, its commits, its record or its branch. */
+/**
+ * The items that a merged pull request is about: by its text, its commits, its record or its branch; and of one that reverts
+ * another, those that the other may have completed.
+ */
 export async function itemsMerged(
   deps: Pick<Deps, "db">,
   client: Client | null,
@@ -65,7 +70,7 @@ export async function itemsMerged(
   const repo = { ...repository, host: hostOf(raw.html_url) };
   const text = closingReferences(raw.body ?? null, repo);
   // A revert quotes what it takes back.
-  if (text.reverts !== null) return [];
+  if (text.reverts !== null) return itemsRecordingPull(deps.db, repository.id, text.reverts);
   const messages = client === null ? [] : await readPullCommits(client, repository, raw.number);
   const closes = messages.flatMap((message) => closingReferences(message, repo).closes);
   const pull: MergedPull = {
@@ -95,12 +100,41 @@ export async function mergeIntoItems(
   trx: Trx,
   repository: Repository,
   items: readonly number[],
-  { number: pull, base }: GitHubPull,
+  { number: pull, base, body, html_url }: GitHubPull,
   mergedAt: Date,
 ): Promise<void> {
+  const { reverts } = closingReferences(body ?? null, { ...repository, host: hostOf(html_url) });
+  const merge = { number: pull, baseRef: base.ref };
   for (const number of items) {
-    await mergeInto(trx, repository, number, { number: pull, baseRef: base.ref }, mergedAt);
+    if (reverts === null) await mergeInto(trx, repository, number, merge, mergedAt);
+    else await tellOfRevert(trx, repository, number, reverts, merge, mergedAt);
   }
+}
+
+/** An item that is complete by a merge stays so when that is reverted, and its issue is told (github-cases 61). */
+async function tellOfRevert(
+  trx: Trx,
+  repository: Repository,
+  number: number,
+  reverted: number,
+  by: { number: number; baseRef: string },
+  mergedAt: Date,
+): Promise<void> {
+  await lockItem(trx, repository.id, number);
+  const item = await findItem(trx, repository.id, number);
+  const tags = (await findRecord(trx, itemRef(repository.id, number)))?.tags ?? [];
+  const mirrored = await findIssue(trx, repository.id, number);
+  if (!item?.enrolled || item.state !== "complete" || mirrored?.gone) return;
+  if (!tags.includes(`pr:${reverted}`) || tagValue(tags, "baseBranch:") !== by.baseRef) return;
+  // It was taken up again and completed by something else since.
+  const decidedAt = endDecidedAt(item);
+  if (decidedAt !== null && mergedAt < decidedAt) return;
+  await promise(trx, {
+    repositoryId: repository.id,
+    issueNumber: number,
+    promise: `reverted:${number}:${by.number}`,
+    effect: { kind: "comment", body: revertedComment(number, reverted, by.number) },
+  });
 }
 
 async function mergeInto(

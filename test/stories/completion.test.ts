@@ -16,6 +16,7 @@ import {
   lastDelivery,
   OWN_BOT,
   outcomes,
+  ownComments,
   type Stories,
   startStories,
 } from "./support/stories.ts";
@@ -178,6 +179,36 @@ describe("a merge into the item's base", () => {
     await world.settled();
     await expectComplete(devApi, dev, number, pull);
     expect(outcomes(dev, number, "complete")).toHaveLength(1);
+  });
+
+  it("[61] and a revert is told once to whoever watches the issue, and changes nothing", async () => {
+    const number = await readyItem(dev);
+    const pull = pullInto("dev", `Fixes #${number}`);
+    dev.as("alice").merge(pull);
+    await world.settled();
+    const told = (n: number) => ownComments(dev, n).filter((body) => body.includes("was reverted by"));
+    const elsewhere = pullInto("main", `Reverts acme/dev#${pull}`);
+    dev.as("alice").merge(elsewhere);
+    await world.settled();
+    expect(told(number)).toEqual([]);
+    const revert = pullInto("dev", `Reverts acme/dev#${pull}\n\nFixes #${number}`);
+    dev.as("alice").merge(revert);
+    await world.settled();
+    await world.github.redeliver(lastDelivery(world, "closed").guid);
+    await world.settled();
+    expect(told(number)).toEqual([
+      `<!-- leasehold: reverted item=issue-${number} by=${revert} -->\n` +
+        `Pull request #${pull}, which completed this, was reverted by #${revert}. It stays complete; ` +
+        "whoever wants the work done again reopens the issue.",
+    ]);
+    await expectComplete(devApi, dev, number, pull);
+    // Taken up again, it is completed by what comes then, and by no revert.
+    dev.as("alice").reopen(number);
+    await world.settled();
+    dev.as("alice").merge(pullInto("dev", `Reverts acme/dev#${pull}\n\nFixes #${number}`));
+    await world.settled();
+    await expectLive(devApi, number);
+    expect(told(number)).toHaveLength(1);
   });
 
   it("ends the claim: the outcome names its holder, whose next write is refused", async () => {
