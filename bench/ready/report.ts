@@ -28,6 +28,8 @@ interface Verdict {
 
 /** The size that the target of the naive way speaks of. */
 const NAIVE_AT = 100_000;
+/** 5 ms of the 3.2 s that the naive way took on the machine that the target was set on. */
+const PAGE_FASTER = 640;
 
 export function report(postgres: string, measured: readonly Measured[]): Report {
   const [load = 0] = loadavg();
@@ -57,21 +59,24 @@ function verdictsOf(measured: readonly Measured[]): Verdict[] {
               met: found < most,
             },
           ];
-    const ratio = asked && naive && items === NAIVE_AT ? naive.p50 / asked.p50 : null;
+    const timesFaster = (target: string, least: number, found: Answers | undefined): Verdict[] => {
+      if (!found || !naive || items !== NAIVE_AT) return [];
+      const ratio = naive.p50 / found.p50;
+      return [
+        {
+          target: `${at}: the naive way, of ${target}`,
+          wanted: `at least ${least} times`,
+          found: ratio.toFixed(0),
+          met: ratio >= least,
+        },
+      ];
+    };
     return [
       ...under("ready query, p50", 0.5, asked?.p50),
       ...under("ready query, p99", 2, asked?.p99),
       ...under("GET ready?limit=20, p50", 5, page?.p50),
-      ...(ratio === null
-        ? []
-        : [
-            {
-              target: `${at}: the naive way, of the ready query`,
-              wanted: "at least 1000 times",
-              found: ratio.toFixed(0),
-              met: ratio >= 1000,
-            },
-          ]),
+      ...timesFaster("the ready query", 1000, asked),
+      ...timesFaster("GET ready?limit=20", PAGE_FASTER, page),
     ];
   });
 }

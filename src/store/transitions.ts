@@ -92,7 +92,7 @@ export interface TransitionRow extends Change {
 
 /**
  * Newest first, below a place. Taking and ending a claim are transitions too, kept with the grants; how it ended by a
- * completion or a park is told by those.
+ * completion, a park, a hold or a cancellation is told by those: they led away from `work`, with nothing begun since.
  */
 export async function listTransitions(
   db: Db,
@@ -120,7 +120,13 @@ export async function listTransitions(
       left join claim c on c.repository_id = g.repository_id and c.topic = g.topic and c.id = g.id
         and c.fence = g.fence and c.live and c.lease_expires_at <= db_now()
       where g.repository_id = ${repositoryId} and g.topic = 'backlog' and g.id = ${`issue-${number}`}
-        and (g.ended in ('released', 'undelivered', 'lapsed', 'superseded') or c.fence is not null)),
+        and (g.ended in ('released', 'undelivered', 'lapsed', 'superseded') or c.fence is not null)
+        and not (g.ended = 'released' and exists (select 1 from transition t
+          where t.repository_id = g.repository_id and t.number = ${number} and t.from_role = 'work' and t.at >= g.ended_at
+            and not exists (select 1 from claim_grant l where l.repository_id = g.repository_id and l.topic = g.topic
+              and l.id = g.id and l.granted_at > g.ended_at and l.granted_at <= t.at)
+            and not exists (select 1 from transition b where b.repository_id = t.repository_id and b.number = t.number
+              and b.to_role = 'work' and b.at > g.ended_at and b.at <= t.at)))),
     placed as (
       select *, to_char(at at time zone 'utc', 'YYYYMMDDHH24MISSUS') || tie as place from all_of_it)
     select at, place, trigger, actor, "from", "to", summary, fence from placed

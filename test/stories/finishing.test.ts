@@ -414,7 +414,6 @@ describe("advance", () => {
       "start: queue -> work",
       "resume: blocked -> queue",
       "hold: work -> blocked",
-      "release: work -> queue",
       "start: queue -> work",
     ]);
   });
