@@ -3,4 +3,4 @@
 alter table issue add column body_trail jsonb;
 -- Since when the text is not told of, by this database's clock: an edit that is only late is waited for.
 alter table issue add column body_untold_since timestamptz;
-create index issue_body_untold on issue (repository_id, body_untold_since) where body_untold_since is not null;
+create index issue_body_trail on issue (repository_id, body_untold_since) where body_trail is not null;

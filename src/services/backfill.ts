@@ -16,8 +16,10 @@ import {
   type TakenReading,
   takeBackfill,
 } from "../store/backfill.ts";
+import { forgetUnopened } from "../store/body-trails.ts";
 import { databaseNow } from "../store/clock.ts";
 import { findRepositoryById, markUninstalled, type Repository } from "../store/repositories.ts";
+import { NEWS_SECONDS } from "./body-trails.ts";
 import type { Deps } from "./deps.ts";
 import { START, step } from "./reading-steps.ts";
 import { ChangedMeanwhile } from "./settle-delivery.ts";
@@ -101,6 +103,7 @@ async function finish(
       ours: new Date(ours),
       theirs: new Date(theirs),
     });
+    await forgetUnopened(trx, repository.id, new Date(Date.parse(theirs) - NEWS_SECONDS * 1000));
   });
   if (mode === "all") await forgetSeen(deps.db, repository.id);
   // What was anchored while GitHub could not be asked.

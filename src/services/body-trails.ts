@@ -79,7 +79,12 @@ export async function withdrawUntold(deps: Deps): Promise<number> {
     if (!repository) continue;
     try {
       const did = await deps.db.transaction().execute((trx) => withdraw(trx, deps, repository, number));
-      if (did) withdrawn += 1;
+      if (!did) continue;
+      withdrawn += 1;
+      deps.log.warn(
+        { repositoryId, issue: number },
+        "the text of an admitted item changed, and no delivery told who edited it: it waits for admission again",
+      );
     } catch (error) {
       // One that fails must not keep the others from being looked at.
       deps.log.error({ err: error, repositoryId, number }, "an edited item could not be looked at");

@@ -1,7 +1,7 @@
 /** What edits have told of an issue's text (`domain/body-trail.ts`), kept beside the mirror's row. */
 
 import { type Selectable, sql } from "kysely";
-import type { BodyTrail } from "../domain/body-trail.ts";
+import { type BodyTrail, UNOPENED } from "../domain/body-trail.ts";
 import type { Db, Trx } from "./database.ts";
 import type { IssueTable } from "./mirror-schema.ts";
 
@@ -25,6 +25,17 @@ export async function saveBodyTrail(
 }
 
 /**
+ * A reading is done: of issues older than this whose opening was not heard of, what was heard of first is taken for their
+ * own text. Most of them were there before the App.
+ */
+export async function forgetUnopened(trx: Trx, repositoryId: number, before: Date): Promise<void> {
+  await sql`
+    update issue set body_trail = null
+    where repository_id = ${repositoryId} and body_trail is not null and body_untold_since is null
+      and body_trail ->> 'told' = ${UNOPENED} and created_at < ${before}`.execute(trx);
+}
+
+/**
  * Admitted items whose text no edit has told of for so long, with no delivery of the issue left to apply and no reading
  * under way. Those that are over stay as they are until they are reopened.
  */
@@ -37,7 +48,7 @@ export async function untoldBodies(
     select s.repository_id as "repositoryId", s.number from issue s
     join item i on i.repository_id = s.repository_id and i.number = s.number
     join repository r on r.id = s.repository_id
-    where s.body_untold_since <= db_now() - make_interval(secs => ${afterSeconds})
+    where s.body_trail is not null and s.body_untold_since <= db_now() - make_interval(secs => ${afterSeconds})
       and s.gone is null and r.backfill_state <> 'pending' and i.admitted and (i.state is null or i.state = 'parked')
       and not exists (select 1 from inbox d where d.repository_id = s.repository_id
         and d.lane = 'issue:' || s.number and d.state = 'pending')

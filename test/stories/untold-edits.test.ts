@@ -5,6 +5,7 @@
 
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { reconcileRepository } from "../../src/services/reconcile.ts";
 import { sweep } from "../../src/services/sweep.ts";
 import type { FakeRepository } from "../fake-github/fake-repository.ts";
 import type { World } from "../harness/world.ts";
@@ -170,6 +171,17 @@ describe("an issue that is not heard of in its order", () => {
 
   it("the opening is lost: the text that was heard of first is its own", async () => {
     const number = await heard([enrols], [1]);
+    await afterAWhile();
+    await expectReady(world.api, number);
+  });
+
+  it("the opening is lost, and after a reading a human edits it: nothing is in doubt", async () => {
+    const number = await heard([enrols], [1]);
+    await stories.pass(121);
+    await reconcileRepository(world.app.deps, repo.id, "all");
+    await world.settled();
+    edits(number, "alice", "Clearer.");
+    await world.settled();
     await afterAWhile();
     await expectReady(world.api, number);
   });
