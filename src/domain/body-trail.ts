@@ -18,8 +18,8 @@ export interface BodyEdit {
 
 /** As a delivery tells of it. */
 export interface ToldText {
-  /** Null: the issue was opened with it. */
-  readonly from: string | null;
+  /** Null: the issue was opened with it. Absent: the delivery leaves it out, and it was what was known. */
+  readonly from: string | null | undefined;
   readonly to: string;
 }
 
@@ -60,8 +60,9 @@ export function followBody(trail: BodyTrail | null, { before, after, edit, at }:
     const ahead = left.filter((each) => wayBetween(after, each.from, left) !== null);
     return ahead.length === 0 ? null : { told: after, edits: ahead, untoldAsOf: null };
   }
-  const isOfFirst = trail === null || (trail.untoldAsOf === null && before === after);
-  const isUnheard = told === UNOPENED && edits.length === 0 && isOfFirst;
+  const isOfFirst =
+    trail === null ? edit === null : trail.untoldAsOf === null && wayBetween(before, after, edits) !== null;
+  const isUnheard = told === UNOPENED && !edits.some(({ from }) => from === UNOPENED) && isOfFirst;
   return { told, edits: edits.slice(-MOST_EDITS), untoldAsOf: isUnheard ? null : (trail?.untoldAsOf ?? at) };
 }
 

@@ -3,18 +3,21 @@ import { MAX_NUMBER } from "./record-key.ts";
 /** The default type of a working branch (protocol, section 7). */
 const DEFAULT_TYPE = "feat";
 
-/** The first part of a branch name, as a `type:` tag or the configuration may give it. */
-export const BRANCH_TYPE_PATTERN = /^[a-z][a-z0-9-]*$/;
+/**
+ * The first part of a branch name, as a `type:` tag or the configuration may give it. What begins with `revert-12-` is a
+ * branch that GitHub made to take something back, and nobody's work on the item (github-cases 61).
+ */
+export const BRANCH_TYPE_PATTERN = /^(?!revert-\d)[a-z][a-z0-9-]*$/;
 
 /**
  * An epic's branch, `<type>/epic/<slug>`. A slug that ends in `-issue-<n>` is none, since that branch could not
  * be told from the working branch of an item; neither is one with `..`, which git refuses.
  */
 export const EPIC_BRANCH_PATTERN =
-  /^[a-z][a-z0-9-]*\/epic\/(?!.*\.\.)(?!.*-issue-\d+$)[A-Za-z0-9][A-Za-z0-9._-]*$/;
+  /^(?!revert-\d)[a-z][a-z0-9-]*\/epic\/(?!.*\.\.)(?!.*-issue-\d+$)[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
 const WORKING_BRANCH_PATTERN =
-  /^[a-z][a-z0-9-]*\/(?:epic\/(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._-]*-)?issue-(?<number>[1-9]\d{0,15})$/;
+  /^(?!revert-\d)[a-z][a-z0-9-]*\/(?:epic\/(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._-]*-)?issue-(?<number>[1-9]\d{0,15})$/;
 
 /**
  * The branch an item is worked on (protocol, section 7): `feat/issue-7`, and under an epic whose branch is

@@ -113,7 +113,7 @@ function admissionPlan(item: KnownItem, facts: HistoryPlanFacts): Transition[] {
     // Somebody had put it on, of which nothing was heard.
     if (removed && !removed.human && removed.at > item.admissionAt)
       return [{ kind: "withdraw", why: `${label} was added, and removed by an agent` }, ...restore, record];
-    if (facts.bodyChanged && !isOver)
+    if (facts.bodyChanged)
       return [{ kind: "withdraw", why: "the body was edited, and nobody can tell by whom" }, ...restore];
     return [];
   }

@@ -32,6 +32,8 @@ export interface IssueSnapshot {
 export interface IssueDelta {
   readonly action: string | null;
   readonly label: string | null;
+  /** Whether an edit was one of the body; absent: it may have been. */
+  readonly bodyChanged?: boolean;
 }
 
 export type MirrorChange =
@@ -58,7 +60,14 @@ function sameSecond(stored: IssueSnapshot, incoming: IssueSnapshot, delta: Issue
     case "unlabeled":
       return { kind: "save", issue: withDelta(stored, delta) };
     case "edited":
-      return { kind: "save", issue: { ...stored, title: incoming.title, body: incoming.body } };
+      return {
+        kind: "save",
+        issue: {
+          ...stored,
+          title: incoming.title,
+          body: delta.bodyChanged === false ? stored.body : incoming.body,
+        },
+      };
     case "closed":
     case "reopened":
       return {

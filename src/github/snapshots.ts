@@ -26,7 +26,9 @@ export const issueEvent = (payload: z.infer<typeof IssuesPayload>): IssueEvent =
 export function toldText({ action, changes, issue }: z.infer<typeof IssuesPayload>): ToldText | null {
   const to = issue.body ?? "";
   if (action === "opened") return { from: null, to };
-  return action === "edited" && changes?.body ? { from: changes.body.from ?? "", to } : null;
+  if (action !== "edited" || !changes?.body) return null;
+  const { from } = changes.body;
+  return { from: from === null ? "" : from, to };
 }
 
 export function issueSnapshot(issue: GitHubIssue): IssueSnapshot {

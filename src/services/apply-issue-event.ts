@@ -91,7 +91,9 @@ export async function applyIssueEvent(deps: Deps, seq: number, payload: Payload)
     };
     const context = { issue, eventAt: event.at, region: deps.region, merge: merge?.completion ?? null };
     await carryOut(trx, { repository, number }, transitionsOf(facts), context);
-    const brought = { issue, told: toldText(payload), at: event.at };
+    // An agent's edit that withdraws nothing, because it is older than the admission, vouches for no text either.
+    const isByAgent = event.action === "edited" && current?.admitted === true && !asked.actor.human;
+    const brought = { issue, told: isByAgent ? null : toldText(payload), at: issue.updatedAt };
     await keepBodyTrail(trx, { repository, number }, stored, brought, current);
     if (current === null) await inheritMemory(trx, { repository, number });
     if (isGone(facts.event)) await markGone(trx, repository.id, number, facts.event.action);

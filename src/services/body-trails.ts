@@ -39,7 +39,7 @@ export function isTold(
   if (stored === null) return told?.from === null;
   if (stored.trail !== null) return false;
   const [before, after] = [stored.issue.body ?? "", issue.body ?? ""];
-  return before === after || (told?.from === before && told.to === after);
+  return before === after || (told !== null && (told.from ?? before) === before && told.to === after);
 }
 
 /**
@@ -59,11 +59,17 @@ export async function keepBodyTrail(
   const { issue, told, at } = brought;
   const was = before === undefined ? item : before;
   const isUnopened = stored === null || stored.trail?.told === UNOPENED;
-  const isKept = was === null ? isUnopened && item?.admitted !== false : was.admitted && item?.admitted;
+  const isKept =
+    was === null
+      ? isUnopened && item?.admitted !== false && isWanted(knownIssue(issue), repository.settings)
+      : was.admitted && item?.admitted;
   const news = {
     before: stored === null ? UNOPENED : digestOf(stored.issue.body),
     after: digestOf(issue.body),
-    edit: told && { from: told.from === null ? UNOPENED : digestOf(told.from), to: digestOf(told.to) },
+    edit: told && {
+      from: told.from === null ? UNOPENED : digestOf(told.from ?? stored?.issue.body ?? null),
+      to: digestOf(told.to),
+    },
     at,
   };
   const trail = isKept ? followBody(stored?.trail ?? null, news) : null;
@@ -74,23 +80,29 @@ export async function keepBodyTrail(
 /** Of admitted items whose text nobody told of although there was time to, admission is taken back. Answers how many. */
 export async function withdrawUntold(deps: Deps): Promise<number> {
   let withdrawn = 0;
-  for (const { repositoryId, number } of await untoldBodies(deps.db, NEWS_SECONDS, BATCH)) {
-    const repository = await findRepositoryById(deps.db, repositoryId);
-    if (!repository) continue;
-    try {
-      const did = await deps.db.transaction().execute((trx) => withdraw(trx, deps, repository, number));
-      if (!did) continue;
-      withdrawn += 1;
-      deps.log.warn(
-        { repositoryId, issue: number },
-        "the text of an admitted item changed, and no delivery told who edited it: it waits for admission again",
-      );
-    } catch (error) {
-      // One that fails must not keep the others from being looked at.
-      deps.log.error({ err: error, repositoryId, number }, "an edited item could not be looked at");
+  let after = { repositoryId: -9_007_199_254_740_991, number: 0 };
+  for (;;) {
+    const batch = await untoldBodies(deps.db, NEWS_SECONDS, BATCH, after);
+    for (const { repositoryId, number } of batch) {
+      const repository = await findRepositoryById(deps.db, repositoryId);
+      if (!repository) continue;
+      try {
+        const did = await deps.db.transaction().execute((trx) => withdraw(trx, deps, repository, number));
+        if (!did) continue;
+        withdrawn += 1;
+        deps.log.warn(
+          { repositoryId, issue: number },
+          "the text of an admitted item changed, and no delivery told who edited it: it waits for admission again",
+        );
+      } catch (error) {
+        // One that fails must not keep the others from being looked at.
+        deps.log.error({ err: error, repositoryId, number }, "an edited item could not be looked at");
+      }
     }
+    const last = batch.at(-1);
+    if (!last || batch.length < BATCH) return withdrawn;
+    after = last;
   }
-  return withdrawn;
 }
 
 async function withdraw(trx: Trx, deps: Deps, repository: Repository, number: number): Promise<boolean> {
@@ -101,15 +113,18 @@ async function withdraw(trx: Trx, deps: Deps, repository: Repository, number: nu
   if (stored === null || stored.gone || asOf === null) return false;
   if (await hasPendingDelivery(trx, repository.id, `issue:${number}`)) return false;
   const item = await knownItem(trx, repository, number);
-  if (!item?.admitted || item.state === "complete" || item.state === "cancelled") return false;
+  if (!item?.admitted) return false;
   const { issue } = stored;
   const { gate } = repository.settings.labels;
-  const mends = !hasLabel(issue.labels, gate) && isWanted(knownIssue(issue), repository.settings);
+  // Of what is over nobody sees a label; it is put on when the issue is reopened.
+  const isOver = item.state === "complete" || item.state === "cancelled";
+  const mends = !isOver && !hasLabel(issue.labels, gate) && isWanted(knownIssue(issue), repository.settings);
   const plan: Transition[] = [
     { kind: "withdraw", why: "the body was edited, and nobody can tell by whom" },
     ...(mends ? [{ kind: "add_label", label: gate } as const] : []),
   ];
-  const context = { issue, eventAt: asOf, region: deps.region, merge: null };
+  const eventAt = new Date(Math.max(asOf.getTime(), item.admissionAt.getTime()));
+  const context = { issue, eventAt, region: deps.region, merge: null };
   await carryOut(trx, { repository, number }, plan, context);
   return true;
 }

@@ -21,13 +21,7 @@ import {
   lastOfHuman,
   lastStaleOfHuman,
 } from "./ask-actor.ts";
-import {
-  type ClosingMerge,
-  closingMerge,
-  type MergeMeaning,
-  meaningOfMerge,
-  mergeUnheeded,
-} from "./closing-merge.ts";
+import { type ClosingMerge, closingMerge, meaningOfMerge, mergeUnheeded } from "./closing-merge.ts";
 import type { Deps } from "./deps.ts";
 import { inheritMemory } from "./inherit-memory.ts";
 import { carryOut, knownItem } from "./issue-transitions.ts";
@@ -88,9 +82,21 @@ export async function askHistory(
     (await lastStateAct(deps, client, repository, issue, events));
   const merged =
     becomes && wasOpen ? await endedBeforeItWasKnown(deps, client, repository, issue, events) : null;
-  const ended = merged !== null && (acted === null || acted.act.at < merged.act.at) ? merged : acted;
+  const isMergedLast = merged !== null && (acted === null || acted.act.at < merged.act.at);
+  /** What decides the item's end: of a grouping no merge does. */
+  const decide = async (trx: Trx) => {
+    if (isMergedLast && merged?.merge) {
+      const meaning = await meaningOfMerge(trx, repository, number, merged.merge);
+      if (meaning.completion !== null) return { ended: merged, meaning };
+    }
+    const meaning = acted?.merge ? await meaningOfMerge(trx, repository, number, acted.merge) : null;
+    return { ended: acted, meaning };
+  };
 
-  const plan = async (trx: Trx, meaning: MergeMeaning | null): Promise<Transition[]> =>
+  const plan = async (
+    trx: Trx,
+    { ended, meaning }: Awaited<ReturnType<typeof decide>>,
+  ): Promise<Transition[]> =>
     planFromHistory({
       issue: knownIssue(issue),
       item: await knownItem(trx, repository, number),
@@ -114,16 +120,16 @@ export async function askHistory(
       },
     });
   return {
-    converted: ended?.act.converted ?? false,
+    converted: acted?.act.converted ?? false,
     apply: async (trx) => {
       for (let step = 0; step < MOST_STEPS; step++) {
-        const meaning = ended?.merge ? await meaningOfMerge(trx, repository, number, ended.merge) : null;
-        const next = await plan(trx, meaning);
+        const decided = await decide(trx);
+        const next = await plan(trx, decided);
         const context = {
           issue,
           eventAt: issue.updatedAt,
           region: deps.region,
-          merge: meaning?.completion ?? null,
+          merge: decided.meaning?.completion ?? null,
         };
         await carryOut(trx, { repository, number }, next, context);
         // What is only promised to GitHub is promised once.

@@ -6,6 +6,7 @@ import { hasLabel, MANDATORY_PREFIXES, withTag } from "../domain/tags.ts";
 import type { Trx } from "../store/database.ts";
 import { lockIssue, saveIssue } from "../store/mirror.ts";
 import { addLinks, findRecord, type RecordLink, setRecordTags } from "../store/records.ts";
+import { keepBodyTrail } from "./body-trails.ts";
 import type { Deps } from "./deps.ts";
 import { carryOut, knownItem } from "./issue-transitions.ts";
 import type { ItemAt } from "./item-changes.ts";
@@ -32,7 +33,11 @@ export async function takeUpIssue(
   const stored = await lockIssue(trx, repository.id, number);
   if (stored?.gone) throw gone(number);
   const change = mergeIssue(stored?.issue ?? null, issue, { action: null, label: null });
-  if (change.kind === "save") await saveIssue(trx, repository.id, change.issue);
+  if (change.kind === "save") {
+    await saveIssue(trx, repository.id, change.issue);
+    const brought = { issue: change.issue, told: null, at: change.issue.updatedAt };
+    if (stored !== null) await keepBodyTrail(trx, at, stored, brought);
+  }
   const current = change.kind === "save" ? change.issue : (stored?.issue ?? issue);
   if ((await knownItem(trx, repository, number)) === null) {
     const context = { issue: current, eventAt: current.updatedAt, region: deps.region, merge: null };

@@ -35,23 +35,31 @@ export async function forgetUnopened(trx: Trx, repositoryId: number, before: Dat
       and body_trail ->> 'told' = ${UNOPENED} and created_at < ${before}`.execute(trx);
 }
 
+/** After so long nobody waits for an audit of the deliveries any more. */
+const UNAUDITED_SECONDS = 900;
+
 /**
- * Admitted items whose text no edit has told of for so long, with no delivery of the issue left to apply and no reading
- * under way. Those that are over stay as they are until they are reopened.
+ * Admitted items whose text no edit has told of for so long, by number, with no delivery of the issue left to apply: an audit
+ * of the deliveries has found since that nothing else is under way, or there was none for long. Not while a repository is
+ * taken up: until it is read, what is heard of its issues is no news.
  */
 export async function untoldBodies(
   db: Db,
   afterSeconds: number,
   limit: number,
+  after: { readonly repositoryId: number; readonly number: number },
 ): Promise<{ repositoryId: number; number: number }[]> {
   const { rows } = await sql<{ repositoryId: number; number: number }>`
     select s.repository_id as "repositoryId", s.number from issue s
     join item i on i.repository_id = s.repository_id and i.number = s.number
     join repository r on r.id = s.repository_id
     where s.body_trail is not null and s.body_untold_since <= db_now() - make_interval(secs => ${afterSeconds})
-      and s.gone is null and r.backfill_state <> 'pending' and i.admitted and (i.state is null or i.state = 'parked')
+      and (s.repository_id, s.number) > (${after.repositoryId}, ${after.number})
+      and s.gone is null and i.admitted and not (r.backfill_state = 'pending' and r.backfill_mode = 'take_up')
+      and (s.body_untold_since <= db_now() - make_interval(secs => ${UNAUDITED_SECONDS})
+        or mirror_fresh_at(r) > s.body_untold_since)
       and not exists (select 1 from inbox d where d.repository_id = s.repository_id
         and d.lane = 'issue:' || s.number and d.state = 'pending')
-    order by s.repository_id, s.body_untold_since limit ${limit}`.execute(db);
+    order by s.repository_id, s.number limit ${limit}`.execute(db);
   return rows;
 }

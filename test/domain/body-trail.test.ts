@@ -112,6 +112,18 @@ describe("the trail of a text", () => {
       left: untold(UNOPENED, [step("b", "c")]),
     },
     {
+      what: "an edit in its order follows the text that was heard of first",
+      trail: untold(UNOPENED, [], null),
+      news: { before: "a", after: "b", edit: step("a", "b"), at: T2 },
+      left: untold(UNOPENED, [step("a", "b")], null),
+    },
+    {
+      what: "another event brings another text than the one that was heard of first",
+      trail: untold(UNOPENED, [], null),
+      news: { before: "a", after: "b", at: T2 },
+      left: untold(UNOPENED, [], T2),
+    },
+    {
       what: "nothing new is heard of a text that nobody told of",
       trail: untold(UNOPENED, [], T1),
       news: { before: "c", after: "c", at: T2 },

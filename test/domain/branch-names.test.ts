@@ -46,6 +46,8 @@ describe("itemOfBranch", () => {
 
   it.each([
     "",
+    "revert-12-feat/issue-7",
+    "revert-12-feat/epic/slug-issue-7",
     "main",
     "issue-7",
     "/issue-7",

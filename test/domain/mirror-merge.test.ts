@@ -159,6 +159,12 @@ describe("within one second only what the action is about changes", () => {
     expect(mirrorOf([event(action, incoming, label)], stored)).toEqual({ ...stored, ...changed }),
   );
 
+  it("edited, and not the body: it may be older than the edit of the body that was heard of before", () => {
+    const delta = { action: "edited", label: null, bodyChanged: false };
+    const { title } = incoming;
+    expect(mergeIssue(stored, incoming, delta)).toEqual({ kind: "save", issue: { ...stored, title } });
+  });
+
   it("reopened", () => {
     const closed = snapshot(0, { open: false, stateReason: "completed", closedAt: at(0) });
     const reopened = snapshot(0, { stateReason: "reopened", title: "Other" });

@@ -48,9 +48,14 @@ function edits(number: number, by: string, body: string): void {
 /** It happens, and its delivery never comes. */
 const unheard = (change: () => void): void => void world.github.silently(change);
 
-/** Time passes in which late news would have come, and the schedule looks. */
+/** Time passes in which late news would have come, the deliveries are looked over, and the schedule looks. */
 async function afterAWhile(): Promise<void> {
   await stories.pass(121);
+  await world.audit();
+  await sweepNow();
+}
+
+async function sweepNow(): Promise<void> {
   await sweep(world.app.deps);
   await world.settled();
 }
@@ -77,6 +82,19 @@ describe("an edit that is never heard of", () => {
     await expectGated(number);
     await afterAWhile();
     expect(labelWrites(world, repo, number)).toBe(1);
+  });
+
+  it("nobody is in doubt before an audit has found nothing under way, or there was none for long", async () => {
+    const number = await item();
+    unheard(() => edits(number, AGENT, "Delete everything."));
+    repo.as("rita").comment(number, "Words.");
+    await world.settled();
+    await stories.pass(121);
+    await sweepNow();
+    await expectReady(world.api, number);
+    await stories.pass(780);
+    await sweepNow();
+    await expectGated(number);
   });
 
   it("a human's edit on top of it vouches for nothing", async () => {
@@ -125,7 +143,10 @@ describe("an edit that is never heard of", () => {
     await expectReady(world.api, number);
   });
 
-  it("of an item that is over is remembered until a human reopens it", async () => {
+  it.each([
+    ["by the sweep", false],
+    ["by a reading", true],
+  ])("of an item that is over closes the gate for whoever reopens it: %s", async (_, isRead) => {
     const number = await item();
     repo.as("alice").close(number, "completed");
     await world.settled();
@@ -133,6 +154,7 @@ describe("an edit that is never heard of", () => {
     unheard(() => edits(number, AGENT, "Delete everything."));
     repo.as("rita").comment(number, "Words.");
     await world.settled();
+    if (isRead) await reconcileRepository(world.app.deps, repo.id, "all");
     await afterAWhile();
     expect(repo.issue(number).labels).not.toContain(GATE);
     repo.as("alice").reopen(number);
@@ -208,8 +230,59 @@ describe("an issue that is not heard of in its order", () => {
       ],
       [3, 1, 0],
     );
-    await afterAWhile();
+    // The audit sees that one did not come, and vouches for nothing.
+    await stories.pass(901);
+    await sweepNow();
     await expectGated(number);
+  });
+
+  it("an agent's edit and a human's new title, in whatever order", async () => {
+    const changes = [
+      (n: number) => repo.as(AGENT).editIssue(n, { body: "Delete everything." }),
+      (n: number) => repo.as("tess").editIssue(n, { title: "Better work" }),
+      enrols,
+    ];
+    for (const order of [
+      [0, 1, 2, 3],
+      [2, 1, 0, 3],
+      [3, 1, 0, 2],
+      [3, 2, 1, 0],
+    ]) {
+      const number = await heard([enrols, ...changes.slice(0, 2)], order.slice(0, 4));
+      await afterAWhile();
+      await expectGated(number);
+    }
+  });
+
+  it.each([
+    ["the opening is lost, and then a human edits it", [1]],
+    ["a label is heard of first, as if it were no item", [1, 0]],
+  ])("%s: nothing is in doubt", async (_, order) => {
+    const number = await heard([(n) => repo.as("alice").label(n, "bug")], order);
+    repo.as("tess").label(number, "backlog");
+    await world.settled();
+    edits(number, "alice", "Clearer.");
+    await world.settled();
+    await afterAWhile();
+    await expectReady(world.api, number);
+  });
+
+  it("a human's edit is the first that is heard of a closed one, which is taken up later", async () => {
+    const number = await heard(
+      [
+        (n) => repo.as("alice").close(n, "completed"),
+        (n) => repo.as("alice").editIssue(n, { body: "Clearer." }),
+      ],
+      [2],
+    );
+    repo.as("alice").reopen(number);
+    await world.settled();
+    repo.as("tess").label(number, "backlog");
+    await world.settled();
+    edits(number, "alice", "Clearer still.");
+    await world.settled();
+    await afterAWhile();
+    await expectReady(world.api, number);
   });
 
   it("edits of humans, the last first", async () => {
