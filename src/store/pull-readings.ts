@@ -89,7 +89,10 @@ export async function postponeReadings(db: Db, repositoryId: number, seconds: nu
       and p.read_due_at is not null`.execute(db);
 }
 
-/** When the pull request is to be read next; null: not before something happens. A reading under way goes on. */
+/**
+ * When the pull request is to be read next; null: not before something happens. A reading under way goes on, and one that a
+ * reading of everything asked for is not taken back, whatever is known of the item's other pull requests by then.
+ */
 export async function planReading(
   trx: Trx,
   repositoryId: number,
@@ -98,7 +101,9 @@ export async function planReading(
 ): Promise<void> {
   await trx
     .updateTable("pull_request")
-    .set({ read_due_at: at })
+    .set({
+      read_due_at: sql<Date | null>`case when reviews_due then least(read_due_at, ${at}) else ${at} end`,
+    })
     .where("repository_id", "=", repositoryId)
     .where("number", "=", pull)
     .execute();

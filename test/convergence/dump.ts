@@ -13,7 +13,7 @@ const NOTES: Readonly<Record<string, readonly string[]>> = {
   pull_request: ["reads", "moved_at", "read_at", "read_due_at", "read_leased_until", "reviews_due"],
 };
 
-/** For each table a digest. */
+/** For each table a digest; of those with notes the rows themselves, so that a difference can be told. */
 export async function dump(
   pool: pg.Pool,
   repositories: readonly number[],
@@ -28,7 +28,7 @@ export async function dump(
   const each = tables.map(
     ({
       name,
-    }) => `select '${name}' as name, md5(string_agg(${rowOf(name)}, ' ' order by ${rowOf(name)})) as digest
+    }) => `select '${name}' as name, ${name in NOTES ? "" : "md5"}(string_agg(${rowOf(name)}, '\n' order by ${rowOf(name)})) as digest
        from "${name}" t where repository_id = any ($1)`,
   );
   const { rows } = await pool.query<{ name: string; digest: string }>(each.join(" union all "), [
@@ -43,6 +43,13 @@ function rowOf(table: string): string {
   return `(to_jsonb(t) - array[${notes.map((name) => `'${name}'`).join(", ")}])::text`;
 }
 
-/** The tables that were written to between two dumps. */
+/** The tables that were written to between two dumps, and where it is known what. */
 export const written = (before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): string[] =>
-  [...after].flatMap(([name, digest]) => (before.get(name) === digest ? [] : [name]));
+  [...after].flatMap(([name, digest]) => {
+    const old = before.get(name);
+    if (old === digest) return [];
+    if (!(name in NOTES)) return [name];
+    const [was, is] = [(old ?? "").split("\n"), (digest ?? "").split("\n")];
+    const only = (rows: string[], others: string[]) => rows.filter((row) => !others.includes(row)).join(" ");
+    return [`${name}: it was ${only(was, is)} and is ${only(is, was)}`];
+  });
