@@ -209,23 +209,24 @@ export function nearQuery(
     .flatMap((path) => [`file/${path}`, `file/${path}/`]);
   const below = reach.below.map((path) => (path === "" ? "file/" : `file/${path}/`));
   const unanchored = sql`
-      union all
+      union
       select i.number, null from item i
       where ${standing(where, "offered")} and not exists (
         select 1 from record_link l where l.repository_id = i.repository_id and l.number = i.number
           and l.relation = 'anchoredTo' and l.target_repository_id = i.repository_id and l.target like 'file/%')`;
   const anchored = sql`select l.number, substr(l.target, 6) as anchor from record_link l
       where l.repository_id = ${repositoryId} and l.relation = 'anchoredTo' and l.target_repository_id = l.repository_id`;
+  // A union, for PostgreSQL takes what is left of one for few, and what is added up for many, and would read all items.
   return sql`
     with near as (
       ${anchored} and l.target = any (${unseen(at, "text")})
-      union all
+      union
       -- Everything that begins with the directory: the character after a slash is a zero.
       select l.number, l.anchor from unnest(${unseen(below, "text")}) d
       cross join lateral (${anchored} and l.target ~>=~ d and l.target ~<~ (rtrim(d, '/') || '0')) l
-      union all
+      union
       ${anchored} and l.target ~ '[*?[{]'
-      union all
+      union
       ${anchored} and l.target ~ '//|/[.](/|$)'
       ${orUnanchored ? unanchored : sql``})
     -- One by one: the few that are near are not looked for among all that are offered.
