@@ -61,6 +61,16 @@ interface Merge {
 /** GitHub closes at the time of the merge; its clocks may differ a little. */
 const SAME_MERGE_MS = 120_000;
 
+/** What becomes an item only now gets the base of the settings. Null: the record names none, or several. */
+async function baseOf(
+  { db }: Pick<Deps, "db">,
+  { id, settings, defaultBranch }: Repository,
+  number: number,
+): Promise<string | null> {
+  const record = await findRecord(db, itemRef(id, number));
+  return record ? tagValue(record.tags, "baseBranch:") : (settings.defaults.baseBranch ?? defaultBranch);
+}
+
 /** Null: none is known, and whoever closed the issue did it by hand. */
 export async function closingMerge(
   deps: Deps,
@@ -69,11 +79,7 @@ export async function closingMerge(
   { number, closedAt, commitId }: Close,
 ): Promise<ClosingMerge | null> {
   const { defaultBranch } = repository;
-  const record = await findRecord(deps.db, itemRef(repository.id, number));
-  // What becomes an item only now gets the base of the settings.
-  const base = record
-    ? tagValue(record.tags, "baseBranch:")
-    : (repository.settings.defaults.baseBranch ?? defaultBranch);
+  const base = await baseOf(deps, repository, number);
   const merges = await mergesNaming(deps, client, repository, number);
   const isThen = ({ mergedAt }: Merge): boolean =>
     mergedAt !== null && Math.abs(mergedAt.getTime() - closedAt.getTime()) <= SAME_MERGE_MS;
@@ -98,7 +104,7 @@ export async function mergeUnheeded(
   number: number,
   since: Date,
 ): Promise<{ merge: ClosingMerge; at: Date } | null> {
-  const base = repository.settings.defaults.baseBranch ?? repository.defaultBranch;
+  const base = await baseOf(deps, repository, number);
   const merges = await mergesSince(deps.db, repository.id, number, since);
   const last = merges.findLast((merge) => {
     const branch = merge.head === null ? null : itemOfBranch(merge.head);

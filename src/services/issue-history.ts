@@ -80,8 +80,10 @@ export async function askHistory(
   const acted =
     (isLive ? await endedByAgentsMerge(deps, client, repository, issue, events) : null) ??
     (await lastStateAct(deps, client, repository, issue, events));
+  // Also of an item to which nothing has happened: it may have become one after the news of the merge.
+  const isNew = becomes || (before?.state === null && before.stateEventAt === null);
   const merged =
-    becomes && wasOpen ? await endedBeforeItWasKnown(deps, client, repository, issue, events) : null;
+    isNew && wasOpen ? await endedBeforeItWasKnown(deps, client, repository, issue, events) : null;
   const isMergedLast = merged !== null && (acted === null || acted.act.at < merged.act.at);
   /** What decides the item's end: of a grouping no merge does. */
   const decide = async (trx: Trx) => {

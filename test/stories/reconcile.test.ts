@@ -146,6 +146,21 @@ describe("row 6: what was lost on the way", () => {
     await changesNothing(repo, "all");
   });
 
+  it("a merge that was heard of, and then a label that made the issue an item: completed by the merge", async () => {
+    const { repo, api } = await place();
+    const number = unheard(() => repo.as("alice").openIssue({ title: "Work", labels: ["backlog"] }));
+    const pull = repo.as("alice").openPull({ head: `feat/issue-${number}` });
+    repo.as("alice").merge(pull);
+    await world.settled();
+    repo.as("tess").label(number, "bug");
+    await world.settled();
+    expect(await api.item(number)).toMatchObject({ state: null });
+    await reconcile(repo);
+    expect(await api.item(number)).toMatchObject({ state: "complete", issueState: "closed" });
+    await changesNothing(repo, "since");
+    await changesNothing(repo, "all");
+  });
+
   it("also if a later event brought the snapshot, and not the decision", async () => {
     const { repo, api } = await place();
     const gated = await item(repo, "planner[bot]");
